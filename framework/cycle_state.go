@@ -1,0 +1,144 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+var _ fwk.CycleState = &CycleState{}
+
+// CycleState is what the plugins remember of one pod during one attempt to schedule it. Reading and writing entries is
+// safe for concurrent use; the skip sets are written by the runtime between extension points only.
+type CycleState struct {
+	mu      sync.RWMutex
+	entries map[fwk.StateKey]fwk.StateData // guarded by mu
+
+	recordMetrics   bool
+	skipPostFilter  bool
+	skipFilter      sets.Set[string]
+	skipScore       sets.Set[string]
+	skipPreBind     sets.Set[string]
+	parallelPreBind sets.Set[string]
+}
+
+// NewCycleState returns an empty state.
+func NewCycleState() *CycleState { return &CycleState{} }
+
+// Read implements fwk.CycleState; an absent key gives fwk.ErrNotFound.
+func (s *CycleState) Read(key fwk.StateKey) (fwk.StateData, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if data, ok := s.entries[key]; ok {
+		return data, nil
+	}
+	return nil, fwk.ErrNotFound
+}
+
+// Write implements fwk.CycleState.
+func (s *CycleState) Write(key fwk.StateKey, data fwk.StateData) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.entries == nil {
+		s.entries = make(map[fwk.StateKey]fwk.StateData, 8)
+	}
+	s.entries[key] = data
+}
+
+// Delete implements fwk.CycleState.
+func (s *CycleState) Delete(key fwk.StateKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.entries, key)
+}
+
+// Clone implements fwk.CycleState: every entry is cloned by its own Clone, the skip sets are shared. The clone of a
+// nil state is nil.
+func (s *CycleState) Clone() fwk.CycleState {
+	if s == nil {
+		return nil
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	clone := &CycleState{
+		entries:         make(map[fwk.StateKey]fwk.StateData, len(s.entries)),
+		recordMetrics:   s.recordMetrics,
+		skipPostFilter:  s.skipPostFilter,
+		skipFilter:      s.skipFilter,
+		skipScore:       s.skipScore,
+		skipPreBind:     s.skipPreBind,
+		parallelPreBind: s.parallelPreBind,
+	}
+	for key, data := range s.entries {
+		clone.entries[key] = data.Clone()
+	}
+	return clone
+}
+
+// SetRecordPluginMetrics chooses whether the duration of every plugin call is measured in this attempt.
+func (s *CycleState) SetRecordPluginMetrics(record bool) { s.recordMetrics = record }
+
+// ShouldRecordPluginMetrics implements fwk.CycleState.
+func (s *CycleState) ShouldRecordPluginMetrics() bool { return s.recordMetrics }
+
+// SetSkipAllPostFilterPlugins makes PostFilter a no-op for this attempt.
+func (s *CycleState) SetSkipAllPostFilterPlugins(skip bool) { s.skipPostFilter = skip }
+
+// ShouldSkipAllPostFilterPlugins implements fwk.CycleState.
+func (s *CycleState) ShouldSkipAllPostFilterPlugins() bool { return s.skipPostFilter }
+
+// GetSkipFilterPlugins implements fwk.CycleState.
+func (s *CycleState) GetSkipFilterPlugins() sets.Set[string] { return s.skipFilter }
+
+// SetSkipFilterPlugins implements fwk.CycleState.
+func (s *CycleState) SetSkipFilterPlugins(plugins sets.Set[string]) { s.skipFilter = plugins }
+
+// GetSkipScorePlugins implements fwk.CycleState.
+func (s *CycleState) GetSkipScorePlugins() sets.Set[string] { return s.skipScore }
+
+// SetSkipScorePlugins implements fwk.CycleState.
+func (s *CycleState) SetSkipScorePlugins(plugins sets.Set[string]) { s.skipScore = plugins }
+
+// GetSkipPreBindPlugins implements fwk.CycleState.
+func (s *CycleState) GetSkipPreBindPlugins() sets.Set[string] { return s.skipPreBind }
+
+// SetSkipPreBindPlugins implements fwk.CycleState.
+func (s *CycleState) SetSkipPreBindPlugins(plugins sets.Set[string]) { s.skipPreBind = plugins }
+
+// GetParallelPreBindPlugins implements fwk.CycleState.
+func (s *CycleState) GetParallelPreBindPlugins() sets.Set[string] { return s.parallelPreBind }
+
+// SetParallelPreBindPlugins implements fwk.CycleState.
+func (s *CycleState) SetParallelPreBindPlugins(plugins sets.Set[string]) { s.parallelPreBind = plugins }
+
+// IsPodGroupSchedulingCycle implements fwk.CycleState; pod groups are not scheduled as one, so it is always false.
+func (s *CycleState) IsPodGroupSchedulingCycle() bool { return false }
+
+// GetPodGroupSchedulingCycle implements fwk.CycleState; always nil.
+func (s *CycleState) GetPodGroupSchedulingCycle() fwk.PodGroupCycleState { return nil }
+
+// GetPlacementCycleState implements fwk.CycleState; always nil.
+func (s *CycleState) GetPlacementCycleState() fwk.PlacementCycleState { return nil }
+
+// PodsToActivateKey is the key of the [PodsToActivate] that every attempt's state holds.
+const PodsToActivateKey fwk.StateKey = "kubernetes.io/pods-to-activate"
+
+// PodsToActivate is how a plugin asks for other pods to be tried at once: it puts them, by namespace/name, into Map
+// under the lock. The scheduler activates them at the end of a successful scheduling cycle and of a successful binding
+// cycle. A clone of the state shares it.
+type PodsToActivate struct {
+	sync.Mutex
+	// Map is guarded by the mutex.
+	Map map[string]*v1.Pod
+}
+
+// NewPodsToActivate returns an empty set.
+func NewPodsToActivate() *PodsToActivate { return &PodsToActivate{Map: map[string]*v1.Pod{}} }
+
+// Clone implements fwk.StateData; it returns the same set.
+func (p *PodsToActivate) Clone() fwk.StateData { return p }

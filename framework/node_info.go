@@ -1,0 +1,285 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+	ndf "k8s.io/component-helpers/nodedeclaredfeatures"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+var _ fwk.NodeInfo = &NodeInfo{}
+
+// Generations hands out the generation numbers of the node infos of one cluster view: every change of any of them
+// gets a larger number than every change before it. The zero value is ready. It is safe for concurrent use.
+type Generations struct {
+	last atomic.Int64
+}
+
+// NewNodeInfo returns an empty node info that takes its generations from g.
+func (g *Generations) NewNodeInfo() *NodeInfo {
+	n := &NodeInfo{generations: g}
+	n.touch()
+	return n
+}
+
+// NodeInfo is a node and the sums over the pods on it, so that no plugin has to walk the pods. It is not safe for
+// concurrent changes. Copies made by [NodeInfo.Clone] share the pods, and nothing that changes.
+type NodeInfo struct {
+	node                      *v1.Node
+	pods                      []fwk.PodInfo
+	podsWithAffinity          []fwk.PodInfo
+	podsWithRequiredAntiTerms []fwk.PodInfo
+	usedPorts                 fwk.HostPortInfo
+	requested                 Resource
+	nonZeroRequested          Resource
+	allocatable               Resource
+	images                    map[string]*fwk.ImageStateSummary
+	claims                    map[string]int
+	features                  ndf.FeatureSet
+	generations               *Generations
+	generation                int64
+}
+
+// NewNodeInfo returns a node info with the given pods and no node, with generations of its own. Affinity terms that
+// do not parse are left out.
+func NewNodeInfo(pods ...*v1.Pod) *NodeInfo {
+	n := new(Generations).NewNodeInfo()
+	for _, pod := range pods {
+		n.AddPod(pod)
+	}
+	return n
+}
+
+func (n *NodeInfo) touch() { n.generation = n.generations.last.Add(1) }
+
+// SetNode implements fwk.NodeInfo: it sets the node object, which may not be nil, and what follows from it.
+func (n *NodeInfo) SetNode(node *v1.Node) {
+	n.node = node
+	n.allocatable = *NewResource(node.Status.Allocatable)
+	n.features = ndf.DefaultFramework.TryMap(node.Status.DeclaredFeatures)
+	n.touch()
+}
+
+// RemoveNode takes the node object away and keeps the pods, as when a node is deleted before its pods are.
+func (n *NodeInfo) RemoveNode() {
+	n.node = nil
+	n.allocatable = Resource{}
+	n.features = ndf.FeatureSet{}
+	n.images = nil
+	n.touch()
+}
+
+// SetImageStates replaces the images on the node; the map is kept, not copied.
+func (n *NodeInfo) SetImageStates(images map[string]*fwk.ImageStateSummary) {
+	n.images = images
+	n.touch()
+}
+
+// AddPod adds a pod. Affinity terms that do not parse are left out.
+func (n *NodeInfo) AddPod(pod *v1.Pod) {
+	info, _ := NewPodInfo(pod)
+	n.AddPodInfo(info)
+}
+
+// AddPodInfo implements fwk.NodeInfo.
+func (n *NodeInfo) AddPodInfo(info fwk.PodInfo) {
+	n.pods = append(n.pods, info)
+	if hasAffinity(info.GetPod()) {
+		n.podsWithAffinity = append(n.podsWithAffinity, info)
+	}
+	if len(info.GetRequiredAntiAffinityTerms()) > 0 {
+		n.podsWithRequiredAntiTerms = append(n.podsWithRequiredAntiTerms, info)
+	}
+	n.account(info, 1)
+	n.touch()
+}
+
+// RemovePod implements fwk.NodeInfo. It finds the pod by UID and fails, changing nothing, when it is not there.
+func (n *NodeInfo) RemovePod(_ klog.Logger, pod *v1.Pod) error {
+	i := indexOfPod(n.pods, pod)
+	if i < 0 {
+		name := "(unknown)"
+		if n.node != nil {
+			name = n.node.Name
+		}
+		return fmt.Errorf("no pod %s/%s with UID %q on node %s", pod.Namespace, pod.Name, pod.UID, name)
+	}
+	info := n.pods[i]
+	n.pods = removeAt(n.pods, i)
+	n.podsWithAffinity = removeAt(n.podsWithAffinity, indexOfPod(n.podsWithAffinity, pod))
+	n.podsWithRequiredAntiTerms = removeAt(n.podsWithRequiredAntiTerms, indexOfPod(n.podsWithRequiredAntiTerms, pod))
+	n.account(info, -1)
+	n.touch()
+	return nil
+}
+
+// account adds (sign 1) or takes away (sign -1) what a pod uses of the node.
+func (n *NodeInfo) account(info fwk.PodInfo, sign int64) {
+	use := info.CalculateResource()
+	if vector, ok := use.Resource.(*Resource); ok {
+		n.requested.addScaled(vector, sign)
+	} else {
+		n.requested.addScaled(copyResource(use.Resource), sign)
+	}
+	n.nonZeroRequested.MilliCPU += sign * use.Non0CPU
+	n.nonZeroRequested.Memory += sign * use.Non0Mem
+	pod := info.GetPod()
+	for _, port := range HostPorts(pod) {
+		if sign < 0 {
+			n.usedPorts.Remove(port.HostIP, string(port.Protocol), port.HostPort)
+			continue
+		}
+		if n.usedPorts == nil {
+			n.usedPorts = fwk.HostPortInfo{}
+		}
+		n.usedPorts.Add(port.HostIP, string(port.Protocol), port.HostPort)
+	}
+	for i := range pod.Spec.Volumes {
+		if source := pod.Spec.Volumes[i].PersistentVolumeClaim; source != nil {
+			n.countClaim(pod.Namespace+"/"+source.ClaimName, int(sign))
+		}
+	}
+}
+
+func (n *NodeInfo) countClaim(key string, change int) {
+	if n.claims == nil {
+		n.claims = map[string]int{}
+	}
+	n.claims[key] += change
+	if n.claims[key] <= 0 {
+		delete(n.claims, key)
+	}
+}
+
+// Clone returns a copy with the same generation, whose later changes continue the same sequence of generations.
+// Images are copied without the names of the nodes that have them.
+func (n *NodeInfo) Clone() *NodeInfo {
+	clone := *n
+	clone.pods = slices.Clone(n.pods)
+	clone.podsWithAffinity = slices.Clone(n.podsWithAffinity)
+	clone.podsWithRequiredAntiTerms = slices.Clone(n.podsWithRequiredAntiTerms)
+	clone.requested = *n.requested.Clone()
+	clone.nonZeroRequested = *n.nonZeroRequested.Clone()
+	clone.allocatable = *n.allocatable.Clone()
+	clone.claims = maps.Clone(n.claims)
+	if n.usedPorts != nil {
+		clone.usedPorts = make(fwk.HostPortInfo, len(n.usedPorts))
+		for ip, ports := range n.usedPorts {
+			clone.usedPorts[ip] = maps.Clone(ports)
+		}
+	}
+	if n.images != nil {
+		clone.images = make(map[string]*fwk.ImageStateSummary, len(n.images))
+		for name, state := range n.images {
+			clone.images[name] = snapshotImage(state)
+		}
+	}
+	return &clone
+}
+
+// snapshotImage copies a live image state; one that is a copy already has no node names and is shared.
+func snapshotImage(state *fwk.ImageStateSummary) *fwk.ImageStateSummary {
+	if state.Nodes == nil {
+		return state
+	}
+	return state.Snapshot()
+}
+
+// Snapshot implements fwk.NodeInfo; it is [NodeInfo.Clone].
+func (n *NodeInfo) Snapshot() fwk.NodeInfo { return n.Clone() }
+
+// String implements fwk.NodeInfo.
+func (n *NodeInfo) String() string {
+	name := "(no node)"
+	if n.node != nil {
+		name = n.node.Name
+	}
+	names := make([]string, len(n.pods))
+	for i, info := range n.pods {
+		names[i] = info.GetPod().Namespace + "/" + info.GetPod().Name
+	}
+	return fmt.Sprintf("node %s, generation %d, requested %+v, allocatable %+v, ports %v, pods %v",
+		name, n.generation, n.requested, n.allocatable, n.usedPorts, names)
+}
+
+// Node implements fwk.NodeInfo; nil while only pods of the node are known.
+func (n *NodeInfo) Node() *v1.Node {
+	if n == nil {
+		return nil
+	}
+	return n.node
+}
+
+// GetPods implements fwk.NodeInfo.
+func (n *NodeInfo) GetPods() []fwk.PodInfo { return n.pods }
+
+// GetPodsWithAffinity implements fwk.NodeInfo.
+func (n *NodeInfo) GetPodsWithAffinity() []fwk.PodInfo { return n.podsWithAffinity }
+
+// GetPodsWithRequiredAntiAffinity implements fwk.NodeInfo.
+func (n *NodeInfo) GetPodsWithRequiredAntiAffinity() []fwk.PodInfo {
+	return n.podsWithRequiredAntiTerms
+}
+
+// GetPodsWithRequiredNonHostScopedAntiAffinity implements fwk.NodeInfo. It is always empty: it serves an alpha
+// feature that is off.
+func (n *NodeInfo) GetPodsWithRequiredNonHostScopedAntiAffinity() []fwk.PodInfo { return nil }
+
+// GetUsedPorts implements fwk.NodeInfo.
+func (n *NodeInfo) GetUsedPorts() fwk.HostPortInfo { return n.usedPorts }
+
+// GetRequested implements fwk.NodeInfo.
+func (n *NodeInfo) GetRequested() fwk.Resource { return &n.requested }
+
+// GetNonZeroRequested implements fwk.NodeInfo.
+func (n *NodeInfo) GetNonZeroRequested() fwk.Resource { return &n.nonZeroRequested }
+
+// GetAllocatable implements fwk.NodeInfo.
+func (n *NodeInfo) GetAllocatable() fwk.Resource { return &n.allocatable }
+
+// GetImageStates implements fwk.NodeInfo.
+func (n *NodeInfo) GetImageStates() map[string]*fwk.ImageStateSummary { return n.images }
+
+// GetPVCRefCounts implements fwk.NodeInfo.
+func (n *NodeInfo) GetPVCRefCounts() map[string]int { return n.claims }
+
+// GetGeneration implements fwk.NodeInfo.
+func (n *NodeInfo) GetGeneration() int64 { return n.generation }
+
+// GetNodeDeclaredFeatures implements fwk.NodeInfo.
+func (n *NodeInfo) GetNodeDeclaredFeatures() ndf.FeatureSet { return n.features }
+
+func indexOfPod(pods []fwk.PodInfo, pod *v1.Pod) int {
+	return slices.IndexFunc(pods, func(info fwk.PodInfo) bool { return info.GetPod().UID == pod.UID })
+}
+
+// removeAt moves the last element into place i; an index below zero changes nothing. An empty result is nil.
+func removeAt(pods []fwk.PodInfo, i int) []fwk.PodInfo {
+	if i < 0 {
+		return pods
+	}
+	last := len(pods) - 1
+	pods[i] = pods[last]
+	pods[last] = nil
+	if last == 0 {
+		return nil
+	}
+	return pods[:last]
+}
+
+func copyResource(r fwk.Resource) *Resource {
+	return &Resource{
+		MilliCPU:         r.GetMilliCPU(),
+		Memory:           r.GetMemory(),
+		EphemeralStorage: r.GetEphemeralStorage(),
+		ScalarResources:  r.GetScalarResources(),
+	}
+}

@@ -1,0 +1,160 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	podresource "k8s.io/component-helpers/resource"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+const (
+	// DefaultMilliCPURequest is what a container without a CPU request counts when nodes are compared, in
+	// thousandths of a core.
+	DefaultMilliCPURequest int64 = 100
+	// DefaultMemoryRequest is what a container without a memory request counts when nodes are compared, in bytes.
+	DefaultMemoryRequest int64 = 200 << 20
+)
+
+var _ fwk.PodInfo = &PodInfo{}
+
+// PodInfo is a pod with what the scheduler derives from it once: its parsed inter-pod affinity terms and its requests.
+// It is safe for concurrent reads; the pod must not change while a PodInfo holds it.
+type PodInfo struct {
+	// Pod is never nil.
+	Pod                        *v1.Pod
+	RequiredAffinityTerms      []fwk.AffinityTerm
+	RequiredAntiAffinityTerms  []fwk.AffinityTerm
+	PreferredAffinityTerms     []fwk.WeightedAffinityTerm
+	PreferredAntiAffinityTerms []fwk.WeightedAffinityTerm
+
+	// requests is filled by the first CalculateResource, so that a node subtracts exactly what it added.
+	requests atomic.Pointer[fwk.PodResource]
+}
+
+// NewPodInfo parses the affinity terms of a pod. On an error, which names the pod and every term that did not parse,
+// the result is usable and holds the terms that did.
+func NewPodInfo(pod *v1.Pod) (*PodInfo, error) {
+	p := &PodInfo{}
+	return p, p.parse(pod)
+}
+
+// Update replaces the pod by a newer version of itself and derives everything anew. Errors are those of [NewPodInfo].
+func (p *PodInfo) Update(pod *v1.Pod) error {
+	if p.Pod == pod {
+		return nil
+	}
+	p.requests.Store(nil)
+	return p.parse(pod)
+}
+
+func (p *PodInfo) parse(pod *v1.Pod) error {
+	p.Pod = pod
+	p.RequiredAffinityTerms, p.RequiredAntiAffinityTerms = nil, nil
+	p.PreferredAffinityTerms, p.PreferredAntiAffinityTerms = nil, nil
+	affinity := pod.Spec.Affinity
+	if affinity == nil {
+		return nil
+	}
+	var faults [4]error
+	p.RequiredAffinityTerms, faults[0] = fwk.GetAffinityTerms(pod, fwk.GetPodAffinityTerms(affinity))
+	p.RequiredAntiAffinityTerms, faults[1] = fwk.GetAffinityTerms(pod, fwk.GetPodAntiAffinityTerms(affinity))
+	if a := affinity.PodAffinity; a != nil {
+		p.PreferredAffinityTerms, faults[2] = fwk.GetWeightedAffinityTerms(pod, a.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if a := affinity.PodAntiAffinity; a != nil {
+		p.PreferredAntiAffinityTerms, faults[3] = fwk.GetWeightedAffinityTerms(pod, a.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if err := errors.Join(faults[:]...); err != nil {
+		return fmt.Errorf("parsing the inter-pod affinity of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	return nil
+}
+
+// GetPod implements fwk.PodInfo.
+func (p *PodInfo) GetPod() *v1.Pod { return p.Pod }
+
+// GetRequiredAffinityTerms implements fwk.PodInfo.
+func (p *PodInfo) GetRequiredAffinityTerms() []fwk.AffinityTerm { return p.RequiredAffinityTerms }
+
+// GetRequiredAntiAffinityTerms implements fwk.PodInfo.
+func (p *PodInfo) GetRequiredAntiAffinityTerms() []fwk.AffinityTerm {
+	return p.RequiredAntiAffinityTerms
+}
+
+// GetPreferredAffinityTerms implements fwk.PodInfo.
+func (p *PodInfo) GetPreferredAffinityTerms() []fwk.WeightedAffinityTerm {
+	return p.PreferredAffinityTerms
+}
+
+// GetPreferredAntiAffinityTerms implements fwk.PodInfo.
+func (p *PodInfo) GetPreferredAntiAffinityTerms() []fwk.WeightedAffinityTerm {
+	return p.PreferredAntiAffinityTerms
+}
+
+// CalculateResource implements fwk.PodInfo: what the pod takes from a node. The first result is kept until Update;
+// callers must not change it. It is safe for concurrent use.
+func (p *PodInfo) CalculateResource() fwk.PodResource {
+	if kept := p.requests.Load(); kept != nil {
+		return *kept
+	}
+	calculated := calculateResource(p.Pod)
+	p.requests.CompareAndSwap(nil, &calculated)
+	return *p.requests.Load()
+}
+
+// hasAffinity tells whether a pod has any stanza of inter-pod affinity, even an empty one.
+func hasAffinity(pod *v1.Pod) bool {
+	affinity := pod.Spec.Affinity
+	return affinity != nil && (affinity.PodAffinity != nil || affinity.PodAntiAffinity != nil)
+}
+
+func calculateResource(pod *v1.Pod) fwk.PodResource {
+	options := podresource.PodResourcesOptions{
+		UseStatusResources: true,
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
+	}
+	requests := podresource.PodRequests(pod, options)
+	vector := NewResource(requests)
+	result := fwk.PodResource{Resource: vector, Non0CPU: vector.MilliCPU, Non0Mem: vector.Memory}
+	if podresource.IsPodLevelRequestsSet(pod) {
+		if _, set := requests[v1.ResourceCPU]; !set {
+			result.Non0CPU = DefaultMilliCPURequest
+		}
+		if _, set := requests[v1.ResourceMemory]; !set {
+			result.Non0Mem = DefaultMemoryRequest
+		}
+		return result
+	}
+	if allContainersRequest(pod) {
+		return result
+	}
+	options.NonMissingContainerRequests = v1.ResourceList{
+		v1.ResourceCPU:    *resource.NewMilliQuantity(DefaultMilliCPURequest, resource.DecimalSI),
+		v1.ResourceMemory: *resource.NewQuantity(DefaultMemoryRequest, resource.BinarySI),
+	}
+	nonZero := podresource.PodRequests(pod, options)
+	result.Non0CPU, result.Non0Mem = nonZero.Cpu().MilliValue(), nonZero.Memory().Value()
+	return result
+}
+
+// allContainersRequest tells whether every container asks for CPU and memory, so that no default applies.
+func allContainersRequest(pod *v1.Pod) bool {
+	for _, containers := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range containers {
+			requests := containers[i].Resources.Requests
+			_, cpu := requests[v1.ResourceCPU]
+			_, memory := requests[v1.ResourceMemory]
+			if !cpu || !memory {
+				return false
+			}
+		}
+	}
+	return true
+}
