@@ -14,10 +14,10 @@ import (
 var _ fwk.CycleState = &CycleState{}
 
 // CycleState is what the plugins remember of one pod during one attempt to schedule it. Reading and writing entries is
-// safe for concurrent use; the skip sets are written by the runtime between extension points only.
+// safe for concurrent use, and reading is cheap while many nodes are filtered in parallel; the skip sets are written by
+// the runtime between extension points only.
 type CycleState struct {
-	mu      sync.RWMutex
-	entries map[fwk.StateKey]fwk.StateData // guarded by mu
+	entries sync.Map // fwk.StateKey to fwk.StateData
 
 	recordMetrics   bool
 	skipPostFilter  bool
@@ -32,30 +32,18 @@ func NewCycleState() *CycleState { return &CycleState{} }
 
 // Read implements fwk.CycleState; an absent key gives fwk.ErrNotFound.
 func (s *CycleState) Read(key fwk.StateKey) (fwk.StateData, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if data, ok := s.entries[key]; ok {
-		return data, nil
+	if data, ok := s.entries.Load(key); ok {
+		typed, _ := data.(fwk.StateData) // nil may be stored
+		return typed, nil
 	}
 	return nil, fwk.ErrNotFound
 }
 
 // Write implements fwk.CycleState.
-func (s *CycleState) Write(key fwk.StateKey, data fwk.StateData) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.entries == nil {
-		s.entries = make(map[fwk.StateKey]fwk.StateData, 8)
-	}
-	s.entries[key] = data
-}
+func (s *CycleState) Write(key fwk.StateKey, data fwk.StateData) { s.entries.Store(key, data) }
 
 // Delete implements fwk.CycleState.
-func (s *CycleState) Delete(key fwk.StateKey) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.entries, key)
-}
+func (s *CycleState) Delete(key fwk.StateKey) { s.entries.Delete(key) }
 
 // Clone implements fwk.CycleState: every entry is cloned by its own Clone, the skip sets are shared. The clone of a
 // nil state is nil.
@@ -63,10 +51,7 @@ func (s *CycleState) Clone() fwk.CycleState {
 	if s == nil {
 		return nil
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	clone := &CycleState{
-		entries:         make(map[fwk.StateKey]fwk.StateData, len(s.entries)),
 		recordMetrics:   s.recordMetrics,
 		skipPostFilter:  s.skipPostFilter,
 		skipFilter:      s.skipFilter,
@@ -74,9 +59,13 @@ func (s *CycleState) Clone() fwk.CycleState {
 		skipPreBind:     s.skipPreBind,
 		parallelPreBind: s.parallelPreBind,
 	}
-	for key, data := range s.entries {
-		clone.entries[key] = data.Clone()
-	}
+	s.entries.Range(func(key, data any) bool {
+		if typed, ok := data.(fwk.StateData); ok {
+			data = typed.Clone()
+		}
+		clone.entries.Store(key, data)
+		return true
+	})
 	return clone
 }
 

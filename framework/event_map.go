@@ -47,11 +47,12 @@ func Unroll(event fwk.ClusterEvent) []fwk.ClusterEvent {
 	return unrolled
 }
 
-// Merge adds everything that is in other.
+// Merge adds everything that is in other; the two share nothing afterwards.
 func (m EventMap) Merge(other EventMap) {
 	for event, plugins := range other {
-		m.Register("", event)
-		m[event] = m[event].Union(plugins).Delete("")
+		for plugin := range plugins {
+			m.Register(plugin, event)
+		}
 	}
 }
 
@@ -59,8 +60,11 @@ func (m EventMap) Merge(other EventMap) {
 func (m EventMap) Plugins(happened fwk.ClusterEvent) sets.Set[string] {
 	plugins := sets.New[string]()
 	for registered, names := range m {
-		if Matches(registered, happened) {
-			plugins = plugins.Union(names)
+		if !Matches(registered, happened) {
+			continue
+		}
+		for name := range names {
+			plugins.Insert(name)
 		}
 	}
 	return plugins
@@ -76,11 +80,13 @@ func (m EventMap) Interested(happened fwk.ClusterEvent) bool {
 	return false
 }
 
-// Actions combines every action that is registered for a resource; zero if there is none.
+// Actions combines every action that is registered for a resource; zero if there is none. Registrations for all
+// resources count, except for optional ones.
 func (m EventMap) Actions(resource fwk.EventResource) fwk.ActionType {
+	row, _ := LookupResource(resource)
 	var actions fwk.ActionType
 	for registered := range m {
-		if registered.Resource == resource || registered.Resource == fwk.WildCard {
+		if registered.Resource == resource || registered.Resource == fwk.WildCard && !row.Optional {
 			actions |= registered.ActionType
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// EventAction is one single action of the table of events.
+// EventAction is one action of the table of events, as an event that happens carries it.
 type EventAction struct {
 	// Name is the word that labels end with, such as UpdateNodeLabel.
 	Name string
-	// Bit is the one bit of the action.
+	// Bit is the one bit of the action; the general Update is the only action of several bits.
 	Bit fwk.ActionType
 }
 

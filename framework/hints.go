@@ -22,7 +22,7 @@ type HintClassPlugin interface {
 	HintClass(pod *v1.Pod) (class string, ok bool)
 }
 
-// HintObjects converts the two objects of an event for a queueing hint; T is a pointer to an API type. An absent object
+// HintObjects converts the two objects of an event for a queueing hint; T is an API type such as v1.Node. An absent object
 // gives a nil pointer, and a deleted one whose last state was missed is unwrapped. An object of another type is an
 // error, with which a hint returns fwk.Queue, so that no pod stays asleep because of it.
 func HintObjects[T any](oldObj, newObj any) (oldTyped, newTyped *T, err error) {

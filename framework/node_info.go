@@ -30,8 +30,9 @@ func (g *Generations) NewNodeInfo() *NodeInfo {
 	return n
 }
 
-// NodeInfo is a node and the sums over the pods on it, so that no plugin has to walk the pods. It is not safe for
-// concurrent changes. Copies made by [NodeInfo.Clone] share the pods, and nothing that changes.
+// NodeInfo is a node and the sums over the pods on it, so that no plugin has to walk the pods. The zero value is an
+// empty one with generations of its own. It is not safe for concurrent changes. Copies made by [NodeInfo.Clone] share
+// the pods, and nothing that changes.
 type NodeInfo struct {
 	node                      *v1.Node
 	pods                      []fwk.PodInfo
@@ -58,7 +59,12 @@ func NewNodeInfo(pods ...*v1.Pod) *NodeInfo {
 	return n
 }
 
-func (n *NodeInfo) touch() { n.generation = n.generations.last.Add(1) }
+func (n *NodeInfo) touch() {
+	if n.generations == nil {
+		n.generations = new(Generations)
+	}
+	n.generation = n.generations.last.Add(1)
+}
 
 // SetNode implements fwk.NodeInfo: it sets the node object, which may not be nil, and what follows from it.
 func (n *NodeInfo) SetNode(node *v1.Node) {
@@ -102,7 +108,8 @@ func (n *NodeInfo) AddPodInfo(info fwk.PodInfo) {
 	n.touch()
 }
 
-// RemovePod implements fwk.NodeInfo. It finds the pod by UID and fails, changing nothing, when it is not there.
+// RemovePod implements fwk.NodeInfo. It finds the pod by UID, namespace and name, and fails, changing nothing, when it is
+// not there. A host port that two pods name is free as soon as one of them is removed.
 func (n *NodeInfo) RemovePod(_ klog.Logger, pod *v1.Pod) error {
 	i := indexOfPod(n.pods, pod)
 	if i < 0 {
@@ -258,7 +265,10 @@ func (n *NodeInfo) GetGeneration() int64 { return n.generation }
 func (n *NodeInfo) GetNodeDeclaredFeatures() ndf.FeatureSet { return n.features }
 
 func indexOfPod(pods []fwk.PodInfo, pod *v1.Pod) int {
-	return slices.IndexFunc(pods, func(info fwk.PodInfo) bool { return info.GetPod().UID == pod.UID })
+	return slices.IndexFunc(pods, func(info fwk.PodInfo) bool {
+		other := info.GetPod()
+		return other.UID == pod.UID && other.Name == pod.Name && other.Namespace == pod.Namespace
+	})
 }
 
 // removeAt moves the last element into place i; an index below zero changes nothing. An empty result is nil.

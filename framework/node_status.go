@@ -5,6 +5,8 @@ package framework
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	fwk "k8s.io/kube-scheduler/framework"
 )
@@ -12,17 +14,15 @@ import (
 var _ fwk.NodeToStatusReader = &NodeToStatus{}
 
 // NodeToStatus says for each node why it does not take a pod: explicitly for the nodes that were looked at, and by one
-// common status for all others. It is not safe for concurrent changes.
+// common status for all others, where nil is success. It is not safe for concurrent changes.
 type NodeToStatus struct {
 	explicit map[string]*fwk.Status
 	absent   *fwk.Status
 }
 
-// NewNodeToStatus returns statuses by node name, which may be nil, and the status of every other node.
+// NewNodeToStatus returns statuses by node name, and the status of every other node. The map may be nil; it is kept, not
+// copied.
 func NewNodeToStatus(explicit map[string]*fwk.Status, absent *fwk.Status) *NodeToStatus {
-	if explicit == nil {
-		explicit = map[string]*fwk.Status{}
-	}
 	return &NodeToStatus{explicit: explicit, absent: absent}
 }
 
@@ -40,7 +40,12 @@ func (m *NodeToStatus) Get(nodeName string) *fwk.Status {
 }
 
 // Set gives a node a status of its own.
-func (m *NodeToStatus) Set(nodeName string, status *fwk.Status) { m.explicit[nodeName] = status }
+func (m *NodeToStatus) Set(nodeName string, status *fwk.Status) {
+	if m.explicit == nil {
+		m.explicit = map[string]*fwk.Status{}
+	}
+	m.explicit[nodeName] = status
+}
 
 // Len is the number of nodes with a status of their own.
 func (m *NodeToStatus) Len() int { return len(m.explicit) }
@@ -58,12 +63,13 @@ func (m *NodeToStatus) ForEachExplicitNode(visit func(nodeName string, status *f
 	}
 }
 
-// NodesForStatusCode implements fwk.NodeToStatusReader. Nodes that are gone from the lister are left out.
+// NodesForStatusCode implements fwk.NodeToStatusReader. Nodes that are gone from the lister are left out. The order is
+// that of the lister when nodes without a status of their own are among them, and by name otherwise.
 func (m *NodeToStatus) NodesForStatusCode(lister fwk.NodeInfoLister, code fwk.Code) ([]fwk.NodeInfo, error) {
 	if m.absent.Code() != code {
 		var nodes []fwk.NodeInfo
-		for name, status := range m.explicit {
-			if status.Code() != code {
+		for _, name := range slices.Sorted(maps.Keys(m.explicit)) {
+			if m.explicit[name].Code() != code {
 				continue
 			}
 			if node, err := lister.Get(name); err == nil {

@@ -38,8 +38,8 @@ type PodInfo struct {
 	requests atomic.Pointer[fwk.PodResource]
 }
 
-// NewPodInfo parses the affinity terms of a pod. On an error, which names the pod and every term that did not parse,
-// the result is usable and holds the terms that did.
+// NewPodInfo parses the affinity terms of a pod. On an error, which names the pod and the lists that hold a term that
+// does not parse, the result is usable and those lists are empty.
 func NewPodInfo(pod *v1.Pod) (*PodInfo, error) {
 	p := &PodInfo{}
 	return p, p.parse(pod)
@@ -62,19 +62,26 @@ func (p *PodInfo) parse(pod *v1.Pod) error {
 	if affinity == nil {
 		return nil
 	}
-	var faults [4]error
-	p.RequiredAffinityTerms, faults[0] = fwk.GetAffinityTerms(pod, fwk.GetPodAffinityTerms(affinity))
-	p.RequiredAntiAffinityTerms, faults[1] = fwk.GetAffinityTerms(pod, fwk.GetPodAntiAffinityTerms(affinity))
+	var faults []error
+	check := func(list string, err error) {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("pod %s/%s: %s: %w", pod.Namespace, pod.Name, list, err))
+		}
+	}
+	var err error
+	p.RequiredAffinityTerms, err = fwk.GetAffinityTerms(pod, fwk.GetPodAffinityTerms(affinity))
+	check("required pod affinity", err)
+	p.RequiredAntiAffinityTerms, err = fwk.GetAffinityTerms(pod, fwk.GetPodAntiAffinityTerms(affinity))
+	check("required pod anti-affinity", err)
 	if a := affinity.PodAffinity; a != nil {
-		p.PreferredAffinityTerms, faults[2] = fwk.GetWeightedAffinityTerms(pod, a.PreferredDuringSchedulingIgnoredDuringExecution)
+		p.PreferredAffinityTerms, err = fwk.GetWeightedAffinityTerms(pod, a.PreferredDuringSchedulingIgnoredDuringExecution)
+		check("preferred pod affinity", err)
 	}
 	if a := affinity.PodAntiAffinity; a != nil {
-		p.PreferredAntiAffinityTerms, faults[3] = fwk.GetWeightedAffinityTerms(pod, a.PreferredDuringSchedulingIgnoredDuringExecution)
+		p.PreferredAntiAffinityTerms, err = fwk.GetWeightedAffinityTerms(pod, a.PreferredDuringSchedulingIgnoredDuringExecution)
+		check("preferred pod anti-affinity", err)
 	}
-	if err := errors.Join(faults[:]...); err != nil {
-		return fmt.Errorf("parsing the inter-pod affinity of pod %s/%s: %w", pod.Namespace, pod.Name, err)
-	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // GetPod implements fwk.PodInfo.
@@ -144,17 +151,31 @@ func calculateResource(pod *v1.Pod) fwk.PodResource {
 	return result
 }
 
-// allContainersRequest tells whether every container asks for CPU and memory, so that no default applies.
+// allContainersRequest tells whether every container asks for CPU and memory and has what the node reports of both, so
+// that no default applies. What an infeasible resize asks for does not count.
 func allContainersRequest(pod *v1.Pod) bool {
 	for _, containers := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range containers {
-			requests := containers[i].Resources.Requests
-			_, cpu := requests[v1.ResourceCPU]
-			_, memory := requests[v1.ResourceMemory]
-			if !cpu || !memory {
+			if !namesCPUAndMemory(containers[i].Resources.Requests) {
 				return false
 			}
 		}
 	}
-	return true
+	for _, statuses := range [][]v1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for i := range statuses {
+			if allocated := statuses[i].AllocatedResources; allocated != nil && !namesCPUAndMemory(allocated) {
+				return false
+			}
+			if running := statuses[i].Resources; running != nil && running.Requests != nil && !namesCPUAndMemory(running.Requests) {
+				return false
+			}
+		}
+	}
+	return !podresource.IsPodResizeInfeasible(pod)
+}
+
+func namesCPUAndMemory(requests v1.ResourceList) bool {
+	_, cpu := requests[v1.ResourceCPU]
+	_, memory := requests[v1.ResourceMemory]
+	return cpu && memory
 }

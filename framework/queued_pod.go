@@ -4,6 +4,7 @@
 package framework
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -72,6 +73,8 @@ func (q *QueuedPodInfo) DeepCopy() *QueuedPodInfo {
 	clone.PodInfo, _ = NewPodInfo(q.Pod.DeepCopy())
 	clone.UnschedulablePlugins = q.UnschedulablePlugins.Clone()
 	clone.PendingPlugins = q.PendingPlugins.Clone()
+	clone.GatingPluginEvents = slices.Clone(q.GatingPluginEvents)
+	clone.PodSignature = slices.Clone(q.PodSignature)
 	if q.InitialAttemptTimestamp != nil {
 		first := *q.InitialAttemptTimestamp
 		clone.InitialAttemptTimestamp = &first

@@ -113,13 +113,17 @@ func (r *Resource) ResourceList() v1.ResourceList {
 	return list
 }
 
-// addScaled adds sign times the other vector; AllowedPodNumber is left alone.
+// addScaled adds sign times the other vector; AllowedPodNumber is left alone. A scalar resource that comes out as zero
+// is forgotten, so that a node does not remember the names that its former pods asked for.
 func (r *Resource) addScaled(other *Resource, sign int64) {
 	r.MilliCPU += sign * other.MilliCPU
 	r.Memory += sign * other.Memory
 	r.EphemeralStorage += sign * other.EphemeralStorage
 	for name, quantity := range other.ScalarResources {
 		r.AddScalar(name, sign*quantity)
+		if r.ScalarResources[name] == 0 {
+			delete(r.ScalarResources, name)
+		}
 	}
 }
 

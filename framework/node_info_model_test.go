@@ -1,0 +1,80 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package framework_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+// TestNodeInfoModel adds and removes random pods, on an original and on clones of it, and compares each node info with
+// one that is built of the pods that are left.
+func TestNodeInfoModel(t *testing.T) {
+	type branch struct {
+		info *framework.NodeInfo
+		pods []*v1.Pod
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	branches := []*branch{{info: framework.NewNodeInfo()}}
+	for step := range 2000 {
+		b := branches[random.IntN(len(branches))]
+		switch choice := random.IntN(10); {
+		case choice == 0:
+			clone := &branch{info: b.info.Clone(), pods: slices.Clone(b.pods)}
+			if len(branches) < 4 {
+				branches = append(branches, clone)
+			} else {
+				branches[random.IntN(len(branches))] = clone
+			}
+		case len(b.pods) == 0 || choice < 6 && len(b.pods) < 8:
+			pod := randomNodePod(random, step)
+			b.info.AddPod(pod)
+			b.pods = append(b.pods, pod)
+		default:
+			i := random.IntN(len(b.pods))
+			if err := b.info.RemovePod(klog.Logger{}, b.pods[i]); err != nil {
+				t.Fatal(err)
+			}
+			b.pods = slices.Delete(b.pods, i, i+1)
+		}
+		for _, b := range branches {
+			if diff := cmp.Diff(viewNode(framework.NewNodeInfo(b.pods...)), viewNode(b.info)); diff != "" {
+				t.Fatalf("step %d (-want +got):\n%s", step, diff)
+			}
+		}
+	}
+}
+
+// randomNodePod returns a pod whose host ports no other step's pod has.
+func randomNodePod(random *rand.Rand, step int) *v1.Pod {
+	pod := randomPod(random)
+	pod.Name = "p" + strconv.Itoa(step)
+	pod.UID = ""
+	if random.IntN(2) == 0 {
+		pod.UID = types.UID("uid-" + strconv.Itoa(step))
+	}
+	if random.IntN(3) == 0 {
+		withContainer()(pod)
+		withPort(v1.ContainerPort{HostPort: int32(step + 1), HostIP: []string{"", "10.0.0.1"}[random.IntN(2)]})(pod)
+	}
+	for range random.IntN(3) {
+		withClaims("claim-" + strconv.Itoa(random.IntN(3)))(pod)
+	}
+	switch random.IntN(4) {
+	case 0:
+		withAffinity(&v1.PodAffinity{})(pod)
+	case 1:
+		withAntiAffinity(&v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term("zone", "a")}})(pod)
+	}
+	return pod
+}

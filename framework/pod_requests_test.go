@@ -1,0 +1,240 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package framework_test
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	podresource "k8s.io/component-helpers/resource"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+// podUse is what a pod takes of a node, in comparable form.
+type podUse struct {
+	Resource framework.Resource
+	Non0CPU  int64
+	Non0Mem  int64
+}
+
+func useOf(t *testing.T, pod *v1.Pod) podUse {
+	t.Helper()
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use := info.CalculateResource()
+	return podUse{*use.Resource.(*framework.Resource), use.Non0CPU, use.Non0Mem}
+}
+
+func TestPodRequests(t *testing.T) {
+	type changes = []func(*v1.Pod)
+	tests := []struct {
+		name string
+		pod  changes
+		want podUse
+	}{
+		{name: "no containers"},
+		{
+			name: "defaults count per container",
+			pod:  changes{withContainer(), withContainer("cpu", "1"), withContainer("memory", "1Mi")},
+			want: podUse{framework.Resource{MilliCPU: 1000, Memory: mebibyte}, 1200, 401 * mebibyte},
+		},
+		{
+			name: "an explicit zero is no missing request",
+			pod:  changes{withContainer("cpu", "0", "memory", "0"), withContainer("cpu", "0")},
+			want: podUse{framework.Resource{}, 0, 200 * mebibyte},
+		},
+		{
+			name: "everything requested",
+			pod: changes{withContainer("cpu", "1", "memory", "1Mi", "ephemeral-storage", "5", "example.com/gpu", "1"),
+				withContainer("cpu", "500m", "memory", "2Mi", "example.com/gpu", "2", "unknown", "7")},
+			want: podUse{framework.Resource{MilliCPU: 1500, Memory: 3 * mebibyte, EphemeralStorage: 5,
+				ScalarResources: map[v1.ResourceName]int64{"example.com/gpu": 3}}, 1500, 3 * mebibyte},
+		},
+		{
+			name: "largest init container above the sum of containers, resource by resource",
+			pod: changes{withInit("cpu", "4", "memory", "1Mi"), withInit("cpu", "1", "memory", "2Mi"),
+				withContainer("cpu", "1", "memory", "3Mi"), withContainer("cpu", "1", "memory", "3Mi")},
+			want: podUse{framework.Resource{MilliCPU: 4000, Memory: 6 * mebibyte}, 4000, 6 * mebibyte},
+		},
+		{
+			name: "the default of an init container is a maximum, not a summand",
+			pod:  changes{withInit(), withContainer("cpu", "50m", "memory", "300Mi")},
+			want: podUse{framework.Resource{MilliCPU: 50, Memory: 300 * mebibyte}, 100, 300 * mebibyte},
+		},
+		{
+			name: "sidecars run beside the containers",
+			pod: changes{withSidecar("cpu", "1", "memory", "1Mi"), withSidecar("cpu", "2", "memory", "1Mi"),
+				withContainer("cpu", "1", "memory", "1Mi")},
+			want: podUse{framework.Resource{MilliCPU: 4000, Memory: 3 * mebibyte}, 4000, 3 * mebibyte},
+		},
+		{
+			name: "sidecars run beside the init containers after them",
+			pod: changes{withInit("cpu", "6", "memory", "0"), withSidecar("cpu", "1", "memory", "0"), withInit("cpu", "7", "memory", "0"),
+				withContainer("cpu", "1", "memory", "0")},
+			want: podUse{framework.Resource{MilliCPU: 8000}, 8000, 0},
+		},
+		{
+			name: "defaults of sidecars are summands",
+			pod:  changes{withSidecar(), withContainer("cpu", "1", "memory", "1Mi")},
+			want: podUse{framework.Resource{MilliCPU: 1000, Memory: mebibyte}, 1100, 201 * mebibyte},
+		},
+		{
+			name: "overhead comes on top",
+			pod:  changes{withContainer("cpu", "1"), withOverhead("cpu", "250m", "memory", "1Mi", "example.com/gpu", "1")},
+			want: podUse{framework.Resource{MilliCPU: 1250, Memory: mebibyte,
+				ScalarResources: map[v1.ResourceName]int64{"example.com/gpu": 1}}, 1250, 201 * mebibyte},
+		},
+		{
+			name: "pod-level requests replace those of containers",
+			pod: changes{withPodRequests("cpu", "3", "memory", "5Mi"), withContainer("cpu", "1"), withContainer("cpu", "4", "memory", "9Mi"),
+				withOverhead("cpu", "1")},
+			want: podUse{framework.Resource{MilliCPU: 4000, Memory: 5 * mebibyte}, 4000, 5 * mebibyte},
+		},
+		{
+			name: "with pod-level requests a missing resource gets one default for the pod",
+			pod:  changes{withPodRequests("cpu", "3"), withContainer(), withContainer(), withContainer()},
+			want: podUse{framework.Resource{MilliCPU: 3000}, 3000, 200 * mebibyte},
+		},
+		{
+			name: "with pod-level requests a resource that some container names gets no default",
+			pod:  changes{withPodRequests("memory", "3Mi"), withContainer("cpu", "1m"), withContainer()},
+			want: podUse{framework.Resource{MilliCPU: 1, Memory: 3 * mebibyte}, 1, 3 * mebibyte},
+		},
+		{
+			name: "pod-level zero stays zero",
+			pod:  changes{withPodRequests("cpu", "0", "memory", "0"), withContainer()},
+		},
+		{
+			name: "pod-level requests of huge pages are requests of the pod too",
+			pod:  changes{withPodRequests("hugepages-2Mi", "4Mi"), withContainer()},
+			want: podUse{framework.Resource{ScalarResources: map[v1.ResourceName]int64{"hugepages-2Mi": 4 * mebibyte}}, 100, 200 * mebibyte},
+		},
+		{
+			name: "pod-level limits alone change nothing",
+			pod:  changes{withPodLimits("cpu", "3"), withContainer(), withContainer()},
+			want: podUse{framework.Resource{}, 200, 400 * mebibyte},
+		},
+		{
+			name: "a pod that shrinks holds what it was given",
+			pod: changes{withContainer("cpu", "1", "memory", "1Mi"),
+				withStatus("a", quantities("cpu", "3", "memory", "1Mi"), quantities("cpu", "2", "memory", "4Mi"))},
+			want: podUse{framework.Resource{MilliCPU: 3000, Memory: 4 * mebibyte}, 3000, 4 * mebibyte},
+		},
+		{
+			name: "an infeasible growth does not count",
+			pod: changes{withContainer("cpu", "9", "memory", "9Mi"), withResize(v1.PodReasonInfeasible),
+				withStatus("a", quantities("cpu", "3", "memory", "1Mi"), quantities("cpu", "2", "memory", "4Mi"))},
+			want: podUse{framework.Resource{MilliCPU: 3000, Memory: 4 * mebibyte}, 3000, 4 * mebibyte},
+		},
+		{
+			name: "an infeasible growth of which nothing is known yet leaves the defaults",
+			pod:  changes{withContainer("cpu", "9", "memory", "9Mi"), withResize(v1.PodReasonInfeasible)},
+			want: podUse{framework.Resource{}, 100, 200 * mebibyte},
+		},
+		{
+			name: "a request that the container was not given before",
+			pod:  changes{withContainer("cpu", "20m", "memory", "1Mi"), withStatus("a", quantities("memory", "1Mi"), nil)},
+			want: podUse{framework.Resource{MilliCPU: 20, Memory: mebibyte}, 100, mebibyte},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, useOf(t, newPod("p", test.pod...))); diff != "" {
+				t.Errorf("CalculateResource (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNonZeroRequestsModel compares random pods with the full computation: every container asked with the defaults.
+func TestNonZeroRequestsModel(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	options := podresource.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}
+	withDefaults := options
+	withDefaults.NonMissingContainerRequests = quantities("cpu", "100m", "memory", "200Mi")
+	for range 5000 {
+		pod := randomPod(random)
+		plain, filled := podresource.PodRequests(pod, options), podresource.PodRequests(pod, withDefaults)
+		want := podUse{*framework.NewResource(plain), filled.Cpu().MilliValue(), filled.Memory().Value()}
+		if diff := cmp.Diff(want, useOf(t, pod)); diff != "" {
+			t.Fatalf("pod %v %v:\n(-want +got):\n%s", pod.Spec, pod.Status, diff)
+		}
+	}
+}
+
+// randomPod returns a pod without pod-level requests.
+func randomPod(random *rand.Rand) *v1.Pod {
+	list := func() v1.ResourceList {
+		list := v1.ResourceList{}
+		for name, unit := range map[v1.ResourceName]string{"cpu": "m", "memory": "Mi", "example.com/gpu": ""} {
+			if random.IntN(4) > 0 {
+				list[name] = quantities("q", strconv.Itoa(random.IntN(300))+unit)["q"]
+			}
+		}
+		return list
+	}
+	pod := newPod("p")
+	for range random.IntN(3) {
+		withContainer()(pod)
+		pod.Spec.Containers[len(pod.Spec.Containers)-1].Resources.Requests = list()
+	}
+	for range random.IntN(3) {
+		add := withInit()
+		if random.IntN(2) == 0 {
+			add = withSidecar()
+		}
+		add(pod)
+		pod.Spec.InitContainers[len(pod.Spec.InitContainers)-1].Resources.Requests = list()
+	}
+	for i := range pod.Spec.Containers {
+		var allocated, running v1.ResourceList
+		if random.IntN(2) == 0 {
+			allocated = list()
+		}
+		if random.IntN(2) == 0 {
+			running = list()
+		}
+		if random.IntN(2) == 0 {
+			withStatus(pod.Spec.Containers[i].Name, allocated, running)(pod)
+		}
+	}
+	if random.IntN(5) == 0 {
+		withResize([]string{v1.PodReasonInfeasible, v1.PodReasonDeferred}[random.IntN(2)])(pod)
+	}
+	if random.IntN(5) == 0 {
+		pod.Spec.Overhead = list()
+	}
+	return pod
+}
+
+// TestRequestsAreKept checks that what was added to a node is what is subtracted, whatever happened to the pod since.
+func TestRequestsAreKept(t *testing.T) {
+	pod := newPod("p", withContainer("cpu", "1", "memory", "1Mi"))
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var readers sync.WaitGroup
+	for range 8 {
+		readers.Go(func() { info.CalculateResource() })
+	}
+	readers.Wait()
+	pod.Spec.Containers[0].Resources.Requests = quantities("cpu", "5")
+	if got := info.CalculateResource().Resource.GetMilliCPU(); got != 1000 {
+		t.Errorf("after the pod was changed it requests %d, want the first result 1000", got)
+	}
+	if err := info.Update(pod.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	if got := info.CalculateResource().Resource.GetMilliCPU(); got != 5000 {
+		t.Errorf("after Update it requests %d, want 5000", got)
+	}
+}

@@ -1,0 +1,115 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package framework_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/ptr"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+// queuedView is everything that a queued pod says through the official interface, and its extra fields.
+type queuedView struct {
+	Type                    fwk.EntityKeyType
+	Pod                     string
+	Affinity                affinityView
+	Priority                int32
+	Timestamp               time.Time
+	Attempts                int
+	BackoffExpiration       time.Time
+	UnschedulableCount      int
+	ConsecutiveErrorsCount  int
+	InitialAttemptTimestamp *time.Time
+	Unschedulable, Pending  []string
+	Rejectors               []string
+	GatingPlugin            string
+	GatingPluginEvents      []fwk.ClusterEvent
+	Gated, Flushed          bool
+	FlushTimestamp          time.Time
+	Signature               string
+}
+
+func viewQueued(q *framework.QueuedPodInfo) queuedView {
+	var entity fwk.QueuedEntityInfo = q
+	return queuedView{
+		entity.Type(), q.Pod.Name, viewAffinity(q.GetPodInfo()), entity.GetPriority(), entity.GetTimestamp(), entity.GetAttempts(),
+		entity.GetBackoffExpiration(), entity.GetUnschedulableCount(), entity.GetConsecutiveErrorsCount(), entity.GetInitialAttemptTimestamp(),
+		sets.List(entity.GetUnschedulablePlugins()), sets.List(entity.GetPendingPlugins()), sets.List(q.RejectorPlugins()),
+		entity.GetGatingPlugin(), entity.GetGatingPluginEvents(), q.Gated(), q.WasFlushedFromUnschedulable, q.FlushTimestamp, string(q.PodSignature),
+	}
+}
+
+func TestNewQueuedPodInfo(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	pod := newPod("p", func(pod *v1.Pod) { pod.Spec.Priority = ptr.To[int32](7) },
+		withAffinity(&v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term("zone", "a")}}),
+		withAntiAffinity(&v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{brokenTerm()}}))
+	q := framework.NewQueuedPodInfo(pod, now)
+	want := queuedView{Type: fwk.PodKeyType, Pod: "p", Priority: 7, Timestamp: now,
+		Affinity:      affinityView{Affinity: []termView{{Namespaces: []string{"ns"}, Selector: "app=a", TopologyKey: "zone"}}},
+		Unschedulable: []string{}, Pending: []string{}, Rejectors: []string{}}
+	if diff := cmp.Diff(want, viewQueued(q)); diff != "" {
+		t.Errorf("new queued pod (-want +got):\n%s", diff)
+	}
+	if q.GetPod() != pod || q.GetPodInfo().GetPod() != pod {
+		t.Error("the pod is not the one that was given")
+	}
+	if got := framework.NewQueuedPodInfo(newPod("q"), now).GetPriority(); got != 0 {
+		t.Errorf("priority of a pod without one = %d, want 0", got)
+	}
+	// The sets are ready to be filled.
+	q.UnschedulablePlugins.Insert("A")
+	q.PendingPlugins.Insert("B")
+	q.GatingPlugin = "A"
+	if diff := cmp.Diff([]string{"A", "B"}, sets.List(q.RejectorPlugins())); diff != "" || !q.Gated() {
+		t.Errorf("gated %t, rejectors (-want +got):\n%s", q.Gated(), diff)
+	}
+}
+
+func TestQueuedPodInfoDeepCopy(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	fresh := func() *framework.QueuedPodInfo {
+		q := framework.NewQueuedPodInfo(newPod("p", func(pod *v1.Pod) { pod.Labels = map[string]string{"app": "a"} }), now)
+		q.Attempts, q.UnschedulableCount, q.ConsecutiveErrorsCount = 3, 2, 1
+		q.BackoffExpiration, q.InitialAttemptTimestamp, q.FlushTimestamp = now.Add(1), ptr.To(now.Add(2)), now.Add(3)
+		q.UnschedulablePlugins.Insert("A")
+		q.PendingPlugins.Insert("B")
+		q.GatingPlugin = "C"
+		q.GatingPluginEvents = []fwk.ClusterEvent{{Resource: fwk.Node, ActionType: fwk.Add}}
+		q.WasFlushedFromUnschedulable = true
+		q.PodSignature = fwk.PodSignature("signed")
+		return q
+	}
+	q := fresh()
+	clone := q.DeepCopy()
+	if diff := cmp.Diff(viewQueued(q), viewQueued(clone)); diff != "" {
+		t.Errorf("copy (-original +copy):\n%s", diff)
+	}
+	clone.Pod.Name = "changed"
+	clone.Pod.Labels["app"] = "changed"
+	clone.Attempts++
+	*clone.InitialAttemptTimestamp = now
+	clone.UnschedulablePlugins.Insert("changed")
+	clone.PendingPlugins.Insert("changed")
+	clone.GatingPluginEvents[0].Resource = fwk.Pod
+	clone.PodSignature[0] = 'X'
+	if diff := cmp.Diff(viewQueued(fresh()), viewQueued(q)); diff != "" {
+		t.Errorf("changing the copy changed the original (-want +got):\n%s", diff)
+	}
+	if q.Pod.Labels["app"] != "a" {
+		t.Error("changing the copy's pod changed the original's")
+	}
+	var zero framework.QueuedPodInfo
+	zero.PodInfo, _ = framework.NewPodInfo(newPod("p"))
+	if copied := zero.DeepCopy(); copied.InitialAttemptTimestamp != nil || copied.GatingPluginEvents != nil || copied.PodSignature != nil {
+		t.Errorf("copy of a nearly empty value = %+v", copied)
+	}
+}
