@@ -1,0 +1,82 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package profiles
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/rouse-scheduler/rouse/manifest"
+)
+
+// locate turns validation errors into errors with a position, where the
+// configuration was loaded from a file.
+func (c *Configuration) locate(errs field.ErrorList) manifest.ErrorList {
+	var list manifest.ErrorList
+	for _, err := range errs {
+		list.Add(c.errorAt(err.Field, err.ErrorBody(), err))
+	}
+	return list
+}
+
+func (c *Configuration) errorAt(path, message string, cause error) *manifest.Error {
+	if c.document == nil {
+		return &manifest.Error{File: c.Source, Field: path, Message: message, Err: cause}
+	}
+	located := c.document.Errorf(path, "%s", message)
+	located.Err = cause
+	return located
+}
+
+// locateAll adds positions to the errors of resolving a profile. Errors of a
+// configuration that was not loaded from a file stay as they are.
+func (c *Configuration) locateAll(profile int, err error) []error {
+	faults := []error{err}
+	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
+		faults = joined.Unwrap()
+	}
+	for i, fault := range faults {
+		var resolveError *ResolveError
+		if c.document != nil && errors.As(fault, &resolveError) {
+			faults[i] = c.errorAt(c.fieldOf(profile, resolveError), fault.Error(), fault)
+		}
+	}
+	return faults
+}
+
+// fieldOf returns the field that an error of resolving a profile is about, as far
+// as it was written in the file: the plugin's entry, else the plugin set, else the
+// profile.
+func (c *Configuration) fieldOf(profile int, fault *ResolveError) string {
+	path := field.NewPath("profiles").Index(profile)
+	if c.written == nil || profile >= len(c.written.Profiles) {
+		return path.String()
+	}
+	written := &c.written.Profiles[profile]
+	if fault.Set == "" {
+		return path.Child("pluginConfig").String()
+	}
+	path = path.Child("plugins", string(fault.Set))
+	if written.Plugins == nil {
+		return path.String()
+	}
+	for i, plugin := range setAt(written.Plugins, fault.Set).Enabled {
+		if plugin.Name == fault.Plugin && fault.occurrence == countBefore(setAt(written.Plugins, fault.Set).Enabled[:i], plugin.Name) {
+			return path.Child("enabled").Index(i).String()
+		}
+	}
+	return path.String()
+}
+
+func countBefore(plugins []configv1.Plugin, name string) int {
+	count := 0
+	for _, plugin := range plugins {
+		if plugin.Name == name {
+			count++
+		}
+	}
+	return count
+}
