@@ -1,0 +1,35 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package runtime builds the plugins of a profile and runs them.
+//
+// A [Registry] says how to build every plugin there is, a profile says which of them run at which extension point, and
+// [NewFramework] makes a [Framework] of the two. The Framework has a Run method for every extension point, for the
+// scheduler, and is the fwk.Handle that plugins get, for the plugins. [NewProfiles] does the same for all profiles of
+// a configuration.
+//
+// # The event map
+//
+// While it builds the plugins, NewFramework asks each that may turn a pod down which cluster events could change that
+// (fwk.EnqueueExtensions), and keeps the answers in one map from event to plugins, [Framework.EventMap].
+// [Framework.Registrations] has the queueing hints that belong to them. A plugin that does not say waits for
+// everything, and all extenders together stand under the name [ExtenderName].
+//
+// # Statuses
+//
+// Whatever plugins return, Run methods return a status whose code the extension point allows: rejections as they are,
+// with the name of the plugin, and everything unexpected as an Error that says which plugin and where. Statuses that
+// plugins return are never changed, so that a plugin may use one for many pods and nodes.
+//
+// A plugin that panics fails the pod, not the process: the status is an Error with a [PanicError], and the stack goes
+// to the log. A queueing hint that panics wakes the pod.
+//
+// # Concurrency
+//
+// All methods of a Framework that is built may be called concurrently; plugins are called in the caller's goroutine,
+// except that Score, NormalizeScore and the PreBind plugins of a group run in several. Options.Parallelism limits
+// those; with one there is no other goroutine, and Options.Clock decides about time, so that a simulation comes out
+// the same on every run. [Framework.OnPermitDecided] is there for it beside WaitOnPermit, which blocks.
+//
+// Nothing is shared between frameworks unless it is in the options of both.
+package runtime

@@ -1,0 +1,140 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// SetNominator replaces the nominator of the options; the scheduling queue is usually it, and is built later than the
+// framework. It must be called before the framework is used.
+func (f *Framework) SetNominator(nominator fwk.PodNominator) { f.options.Nominator = nominator }
+
+// SetActivator replaces the activator of the options. It must be called before the framework is used.
+func (f *Framework) SetActivator(activator fwk.PodActivator) { f.options.Activator = activator }
+
+// AddNominatedPod implements fwk.PodNominator.
+func (f *Framework) AddNominatedPod(logger klog.Logger, pod fwk.PodInfo, info *fwk.NominatingInfo) {
+	f.options.Nominator.AddNominatedPod(logger, pod, info)
+}
+
+// DeleteNominatedPodIfExists implements fwk.PodNominator.
+func (f *Framework) DeleteNominatedPodIfExists(pod *v1.Pod) {
+	f.options.Nominator.DeleteNominatedPodIfExists(pod)
+}
+
+// UpdateNominatedPod implements fwk.PodNominator.
+func (f *Framework) UpdateNominatedPod(logger klog.Logger, oldPod *v1.Pod, newPod fwk.PodInfo) {
+	f.options.Nominator.UpdateNominatedPod(logger, oldPod, newPod)
+}
+
+// NominatedPodsForNode implements fwk.PodNominator.
+func (f *Framework) NominatedPodsForNode(nodeName string) []fwk.PodInfo {
+	return f.options.Nominator.NominatedPodsForNode(nodeName)
+}
+
+// Activate implements fwk.PodActivator.
+func (f *Framework) Activate(logger klog.Logger, pods map[string]*v1.Pod) {
+	f.options.Activator.Activate(logger, pods)
+}
+
+// SnapshotSharedLister implements fwk.Handle.
+func (f *Framework) SnapshotSharedLister() fwk.SharedLister { return f.options.Snapshot }
+
+// MutableSnapshotSharedLister implements fwk.Handle; it is nil, because pod groups are not scheduled as one.
+func (f *Framework) MutableSnapshotSharedLister() fwk.MutableSnapshotSharedLister { return nil }
+
+// IterateOverWaitingPods implements fwk.Handle, like [WaitingPods.Iterate].
+func (f *Framework) IterateOverWaitingPods(visit func(fwk.WaitingPod)) {
+	f.options.WaitingPods.Iterate(visit)
+}
+
+// GetWaitingPod implements fwk.Handle; it is nil for a pod that does not wait.
+func (f *Framework) GetWaitingPod(uid types.UID) fwk.WaitingPod {
+	return f.options.WaitingPods.Pod(uid)
+}
+
+// RejectWaitingPod implements fwk.Handle. It returns false if the pod does not wait any more.
+func (f *Framework) RejectWaitingPod(uid types.UID) bool {
+	waiting := f.options.WaitingPods.Pod(uid)
+	return waiting != nil && waiting.Reject("", "removed")
+}
+
+// AddPodInPreBind implements fwk.Handle.
+func (f *Framework) AddPodInPreBind(uid types.UID, cancel context.CancelCauseFunc) {
+	f.options.PodsInPreBind.Add(uid, cancel)
+}
+
+// GetPodInPreBind implements fwk.Handle; it is nil for a pod that is not there.
+func (f *Framework) GetPodInPreBind(uid types.UID) fwk.PodInPreBind {
+	return f.options.PodsInPreBind.Pod(uid)
+}
+
+// RemovePodInPreBind implements fwk.Handle.
+func (f *Framework) RemovePodInPreBind(uid types.UID) { f.options.PodsInPreBind.Remove(uid) }
+
+// ClientSet implements fwk.Handle.
+func (f *Framework) ClientSet() clientset.Interface { return f.options.ClientSet }
+
+// KubeConfig implements fwk.Handle.
+func (f *Framework) KubeConfig() *restclient.Config { return f.options.KubeConfig }
+
+// EventRecorder implements fwk.Handle; it is never nil.
+func (f *Framework) EventRecorder() events.EventRecorderLogger { return f.options.EventRecorder }
+
+// SharedInformerFactory implements fwk.Handle.
+func (f *Framework) SharedInformerFactory() informers.SharedInformerFactory {
+	return f.options.InformerFactory
+}
+
+// SharedDRAManager implements fwk.Handle.
+func (f *Framework) SharedDRAManager() fwk.SharedDRAManager { return f.options.DRAManager }
+
+// SharedCSIManager implements fwk.Handle.
+func (f *Framework) SharedCSIManager() fwk.CSIManager { return f.options.CSIManager }
+
+// Extenders implements fwk.Handle.
+func (f *Framework) Extenders() []fwk.Extender { return f.options.Extenders }
+
+// Parallelizer implements fwk.Handle.
+func (f *Framework) Parallelizer() fwk.Parallelizer { return f.parallelizer }
+
+// APIDispatcher implements fwk.Handle; it is nil, because API calls are not dispatched asynchronously.
+func (f *Framework) APIDispatcher() fwk.APIDispatcher { return nil }
+
+// APICacher implements fwk.Handle; it is nil, because API calls are not dispatched asynchronously.
+func (f *Framework) APICacher() fwk.APICacher { return nil }
+
+// PodGroupManager implements fwk.Handle.
+func (f *Framework) PodGroupManager() fwk.PodGroupManager { return f.options.PodGroupManager }
+
+// silentRecorder drops events.
+type silentRecorder struct{}
+
+func (silentRecorder) Eventf(_, _ apiruntime.Object, _, _, _, _ string, _ ...any) {}
+
+func (r silentRecorder) WithLogger(klog.Logger) events.EventRecorderLogger { return r }
+
+// noNominator nominates nothing.
+type noNominator struct{}
+
+func (noNominator) AddNominatedPod(klog.Logger, fwk.PodInfo, *fwk.NominatingInfo) {}
+func (noNominator) DeleteNominatedPodIfExists(*v1.Pod)                            {}
+func (noNominator) UpdateNominatedPod(klog.Logger, *v1.Pod, fwk.PodInfo)          {}
+func (noNominator) NominatedPodsForNode(string) []fwk.PodInfo                     { return nil }
+
+// noActivator activates nothing.
+type noActivator struct{}
+
+func (noActivator) Activate(klog.Logger, map[string]*v1.Pod) {}

@@ -1,0 +1,171 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	clientfake "k8s.io/client-go/kubernetes/fake"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// A handle of a framework without options must not break a plugin that uses it.
+func TestHandleWithoutOptions(t *testing.T) {
+	var handle fwk.Handle = build(t, runtime.Options{}, nil)
+	pod, logger := newPod("p", 0), klog.Logger{}
+	handle.EventRecorder().WithLogger(logger).Eventf(pod, nil, v1.EventTypeNormal, "Reason", "Action", "note %d", 1)
+	handle.AddNominatedPod(logger, podInfo(t, "p", 0), nil)
+	handle.UpdateNominatedPod(logger, pod, podInfo(t, "p", 0))
+	handle.DeleteNominatedPodIfExists(pod)
+	handle.Activate(logger, map[string]*v1.Pod{"default/p": pod})
+	if nominated := handle.NominatedPodsForNode("n"); len(nominated) != 0 {
+		t.Errorf("nominated pods: %v", nominated)
+	}
+	for name, absent := range map[string]bool{
+		"client":           handle.ClientSet() == nil,
+		"kubeconfig":       handle.KubeConfig() == nil,
+		"informers":        handle.SharedInformerFactory() == nil,
+		"snapshot":         handle.SnapshotSharedLister() == nil,
+		"mutable snapshot": handle.MutableSnapshotSharedLister() == nil,
+		"DRA manager":      handle.SharedDRAManager() == nil,
+		"CSI manager":      handle.SharedCSIManager() == nil,
+		"group manager":    handle.PodGroupManager() == nil,
+		"API dispatcher":   handle.APIDispatcher() == nil,
+		"API cacher":       handle.APICacher() == nil,
+		"extenders":        handle.Extenders() == nil,
+	} {
+		if !absent {
+			t.Errorf("there is a %s", name)
+		}
+	}
+	if handle.ProfileName() != "test-scheduler" {
+		t.Errorf("the profile is called %q", handle.ProfileName())
+	}
+}
+
+// queueLike writes down what the handle passes on to the scheduling queue.
+type queueLike struct{ journal }
+
+func (q *queueLike) AddNominatedPod(_ klog.Logger, pod fwk.PodInfo, info *fwk.NominatingInfo) {
+	q.add("add " + pod.GetPod().Name + " " + info.NominatedNodeName)
+}
+func (q *queueLike) DeleteNominatedPodIfExists(pod *v1.Pod) { q.add("delete " + pod.Name) }
+func (q *queueLike) UpdateNominatedPod(_ klog.Logger, oldPod *v1.Pod, newPod fwk.PodInfo) {
+	q.add("update " + oldPod.Name + " " + newPod.GetPod().Name)
+}
+func (q *queueLike) NominatedPodsForNode(node string) []fwk.PodInfo {
+	q.add("on " + node)
+	return nil
+}
+func (q *queueLike) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
+	for name := range pods {
+		q.add("activate " + name)
+	}
+}
+
+func TestHandlePassesOnToTheQueue(t *testing.T) {
+	pod, logger := newPod("p", 0), klog.Logger{}
+	use := func(f fwk.Handle) {
+		f.AddNominatedPod(logger, podInfo(t, "p", 0), &fwk.NominatingInfo{NominatedNodeName: "n"})
+		f.UpdateNominatedPod(logger, pod, podInfo(t, "p2", 0))
+		f.DeleteNominatedPodIfExists(pod)
+		f.NominatedPodsForNode("n")
+		f.Activate(logger, map[string]*v1.Pod{"default/p": pod})
+	}
+	want := []string{"add p n", "update p p2", "delete p", "on n", "activate default/p"}
+
+	given := &queueLike{}
+	use(build(t, runtime.Options{Nominator: given, Activator: given}, nil))
+	if diff := cmp.Diff(want, given.list()); diff != "" {
+		t.Errorf("given in the options (-want +got):\n%s", diff)
+	}
+
+	later := &queueLike{}
+	f := build(t, runtime.Options{}, nil)
+	f.SetNominator(later)
+	f.SetActivator(later)
+	use(f)
+	if diff := cmp.Diff(want, later.list()); diff != "" {
+		t.Errorf("set later (-want +got):\n%s", diff)
+	}
+}
+
+// Factories get the framework's own handle, with the options in it.
+func TestFactoriesGetTheHandle(t *testing.T) {
+	client := clientfake.NewClientset()
+	options := runtime.Options{
+		ClientSet:       client,
+		KubeConfig:      &restclient.Config{Host: "somewhere"},
+		InformerFactory: informers.NewSharedInformerFactory(client, 0),
+		EventRecorder:   &events.FakeRecorder{},
+		Snapshot:        &snapshot{nodes: newNodes("n1")},
+		Extenders:       []fwk.Extender{extender{}},
+	}
+	var handle fwk.Handle
+	registry := registryOf()
+	registry["A"] = func(_ context.Context, _ apiruntime.Object, h fwk.Handle) (fwk.Plugin, error) {
+		handle = h
+		return filterOnly{"A"}, nil
+	}
+	f, err := runtime.NewFramework(t.Context(), registry, profileWith(func(p *configv1.Plugins) { p.Filter = enabled("A") }), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if handle != fwk.Handle(f) {
+		t.Error("the factory got another handle")
+	}
+	if handle.ClientSet() != client || handle.KubeConfig().Host != "somewhere" || handle.SharedInformerFactory() != options.InformerFactory ||
+		handle.EventRecorder() != options.EventRecorder || handle.SnapshotSharedLister() != options.Snapshot || len(handle.Extenders()) != 1 {
+		t.Error("the handle does not give what the options have")
+	}
+}
+
+func TestLess(t *testing.T) {
+	f := build(t, runtime.Options{}, nil)
+	high, low := framework.NewQueuedPodInfo(newPod("high", 2), epoch()), framework.NewQueuedPodInfo(newPod("low", 1), epoch())
+	if less := f.Less(); !less(high, low) || less(low, high) {
+		t.Error("the order is not that of the queue sort plugin")
+	}
+}
+
+func TestPreEnqueuePlugins(t *testing.T) {
+	f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.PreEnqueue = enabled("A", "B") },
+		&fake{name: "A"}, returning("B", runtime.MethodPreEnqueue, fwk.UnschedulableAndUnresolvable, "gated"))
+	got := map[string]result{}
+	for _, plugin := range f.PreEnqueuePlugins() {
+		got[plugin.Name()] = resultOf(plugin.PreEnqueue(t.Context(), newPod("p", 0)))
+	}
+	want := map[string]result{"A": {}, "B": {Code: fwk.UnschedulableAndUnresolvable, Message: "gated"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+// Only a verbose logger is worth the cost of naming it after every plugin.
+func TestLoggersAreNamedWhenVerbose(t *testing.T) {
+	for verbosity, want := range map[int]string{3: `"hello"`, 4: `"hello" logger="Filter.A"`} {
+		log, logger := loggedAt(verbosity)
+		plugin := &fake{name: "A", does: map[runtime.Method]func(context.Context){
+			runtime.MethodFilter: func(ctx context.Context) { klog.FromContext(ctx).Info("hello") },
+		}}
+		f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.Filter = enabled("A") }, plugin)
+		f.RunFilterPlugins(klog.NewContext(t.Context(), logger), newState(), newPod("p", 0), newNode("n"))
+		if entries := log.list(); len(entries) != 1 || !strings.HasSuffix(entries[0], want+"\n") {
+			t.Errorf("verbosity %d: logged %q, want %q", verbosity, entries, want)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
+)
+
+// Options is what a framework offers its plugins and how it runs them. Every field may be left out.
+type Options struct {
+	// ClientSet, KubeConfig and InformerFactory are handed to plugins as they are; plugins that need them fail to
+	// be built, or worse, where they are nil.
+	ClientSet       clientset.Interface
+	KubeConfig      *restclient.Config
+	InformerFactory informers.SharedInformerFactory
+
+	// EventRecorder records the events that plugins write. Without one they go nowhere.
+	EventRecorder events.EventRecorderLogger
+	// EventRecorderFor, if not nil, is used instead: it returns the recorder of a profile.
+	EventRecorderFor func(schedulerName string) events.EventRecorderLogger
+
+	// Snapshot is the cluster as of the beginning of the scheduling cycle. Without one PreFilter sees no nodes.
+	Snapshot fwk.SharedLister
+
+	// Nominator and Activator are usually the scheduling queue, which is built from the framework; see
+	// [Framework.SetNominator] and [Framework.SetActivator]. Without them no pod is nominated or activated.
+	Nominator fwk.PodNominator
+	Activator fwk.PodActivator
+
+	// Extenders are the HTTP extenders in the order in which they are asked.
+	Extenders []fwk.Extender
+
+	// Parallelism limits the goroutines of a loop over nodes; zero means [DefaultParallelism]. With one, everything
+	// runs in the caller's goroutine, in order.
+	Parallelism int
+
+	// WaitingPods and PodsInPreBind are shared by all profiles of a scheduler. New ones are made where they are nil.
+	WaitingPods   *WaitingPods
+	PodsInPreBind *PodsInPreBind
+
+	// Clock times the waiting for permission and the metrics; nil means the real one.
+	Clock clock.WithDelayedExecution
+	// Logger gets what is not about one pod, and the stacks of plugins that panic. The zero value logs nothing.
+	Logger klog.Logger
+
+	DRAManager      fwk.SharedDRAManager
+	CSIManager      fwk.CSIManager
+	PodGroupManager fwk.PodGroupManager
+
+	// Metrics is told what happens.
+	Metrics Metrics
+}
+
+// withDefaults fills in what NewFramework documents for fields that are left out.
+func (o Options) withDefaults(schedulerName string) Options {
+	if o.EventRecorderFor != nil {
+		o.EventRecorder = o.EventRecorderFor(schedulerName)
+	}
+	if o.EventRecorder == nil {
+		o.EventRecorder = silentRecorder{}
+	}
+	if o.Nominator == nil {
+		o.Nominator = noNominator{}
+	}
+	if o.Activator == nil {
+		o.Activator = noActivator{}
+	}
+	if o.WaitingPods == nil {
+		o.WaitingPods = NewWaitingPods()
+	}
+	if o.PodsInPreBind == nil {
+		o.PodsInPreBind = NewPodsInPreBind()
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return o
+}

@@ -1,0 +1,54 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// RunReservePluginsReserve implements fwk.PluginsRunner: it runs Reserve until a plugin does not return Success. The
+// caller then runs Unreserve, of all plugins.
+func (f *Framework) RunReservePluginsReserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) (status *fwk.Status) {
+	pass := f.startPoint(ctx, MethodReserve, state, pod)
+	defer pass.end(&status)
+	for i := range f.reserve {
+		plugin := &f.reserve[i]
+		status := plugin.plugin.Reserve(pass.enter(ctx, plugin.name), state, pod, nodeName)
+		pass.leave(status)
+		switch {
+		case status.IsSuccess():
+		case status.IsRejected():
+			return named(status, plugin.name)
+		default:
+			return failed(fmt.Sprintf("running Reserve plugin %q", plugin.name), plugin.name, status)
+		}
+	}
+	return nil
+}
+
+// RunReservePluginsUnreserve implements fwk.PluginsRunner: it runs Unreserve of every Reserve plugin, the last one
+// first, whether or not its Reserve ran. A plugin that panics does not keep the others from running.
+func (f *Framework) RunReservePluginsUnreserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) {
+	var status *fwk.Status // has nothing to say
+	pass := f.startPoint(ctx, MethodUnreserve, state, pod)
+	defer pass.end(&status)
+	for i := len(f.reserve) - 1; i >= 0; i-- {
+		f.runInformed(ctx, MethodUnreserve, f.reserve[i].name, state, pod, func(ctx context.Context) {
+			f.reserve[i].plugin.Unreserve(ctx, state, pod, nodeName)
+		})
+	}
+}
+
+// runInformed calls a plugin that is only told of something: a panic stays its own.
+func (f *Framework) runInformed(ctx context.Context, method Method, plugin string, state fwk.CycleState, pod *v1.Pod, call func(context.Context)) {
+	var status *fwk.Status
+	pass := f.startPass(ctx, method, state, pod)
+	defer pass.end(&status)
+	call(pass.enter(ctx, plugin))
+	pass.leave(nil)
+}

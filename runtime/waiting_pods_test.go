@@ -1,0 +1,117 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	fwk "k8s.io/kube-scheduler/framework"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+func TestWaitingPodsAreShared(t *testing.T) {
+	shared := runtime.NewWaitingPods()
+	clock := testclock.NewFakeClock(epoch())
+	one := build(t, runtime.Options{WaitingPods: shared, Clock: clock}, nil)
+	other := build(t, runtime.Options{WaitingPods: shared, Clock: clock}, nil)
+	for _, name := range []string{"c", "a", "b"} {
+		waitFor(one, newPod(name, 0))
+	}
+	var order []string
+	other.IterateOverWaitingPods(func(pod fwk.WaitingPod) {
+		order = append(order, pod.GetPod().Name)
+		if diff := cmp.Diff([]string{"A", "B"}, pod.GetPendingPlugins()); diff != "" {
+			t.Errorf("pending plugins (-want +got):\n%s", diff)
+		}
+	})
+	if diff := cmp.Diff([]string{"c", "a", "b"}, order); diff != "" {
+		t.Errorf("pods, in the order in which they began to wait (-want +got):\n%s", diff)
+	}
+	pod := other.GetWaitingPod("a")
+	pod.Allow("A")
+	if diff := cmp.Diff([]string{"B"}, pod.GetPendingPlugins()); diff != "" {
+		t.Errorf("pending plugins (-want +got):\n%s", diff)
+	}
+	if absent := other.GetWaitingPod("d"); absent != nil {
+		t.Errorf("a pod that does not wait is %v", absent)
+	}
+}
+
+func TestDecisionsAreFinal(t *testing.T) {
+	decisions := map[string]func(*runtime.Framework, fwk.WaitingPod) bool{
+		"reject":  func(_ *runtime.Framework, pod fwk.WaitingPod) bool { return pod.Reject("A", "no") },
+		"preempt": func(_ *runtime.Framework, pod fwk.WaitingPod) bool { return pod.Preempt("A", "no") },
+		"removed": func(f *runtime.Framework, pod fwk.WaitingPod) bool { return f.RejectWaitingPod(pod.GetPod().UID) },
+		"allow": func(_ *runtime.Framework, pod fwk.WaitingPod) bool {
+			pod.Allow("A")
+			pod.Allow("B")
+			return true
+		},
+	}
+	for firstName, first := range decisions {
+		for _, secondName := range []string{"reject", "preempt", "removed"} {
+			t.Run(firstName+", then "+secondName, func(t *testing.T) {
+				f := build(t, runtime.Options{}, nil)
+				waitFor(f, newPod("p", 0))
+				pod := f.GetWaitingPod("p")
+				if !first(f, pod) {
+					t.Errorf("%s does not decide", firstName)
+				}
+				if decisions[secondName](f, pod) {
+					t.Errorf("%s decides although %s came first", secondName, firstName)
+				}
+			})
+		}
+	}
+}
+
+func TestRejectWaitingPod(t *testing.T) {
+	f := build(t, runtime.Options{}, nil)
+	if f.RejectWaitingPod("p") {
+		t.Error("a pod that does not wait was rejected")
+	}
+	pod := newPod("p", 0)
+	waitFor(f, pod)
+	if !f.RejectWaitingPod("p") {
+		t.Error("a waiting pod was not rejected")
+	}
+	if diff := cmp.Diff(result{Code: fwk.Unschedulable, Message: "removed"}, resultOf(f.WaitOnPermit(t.Context(), pod))); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+func TestAddWaitingPodReplaces(t *testing.T) {
+	f := build(t, runtime.Options{}, nil)
+	pod := newPod("p", 0)
+	waitFor(f, pod)
+	first := f.GetWaitingPod("p")
+	var outcomes []string
+	f.OnPermitDecided(pod, func(*fwk.Status) { outcomes = append(outcomes, "first") })
+	waitFor(f, pod)
+	first.Reject("A", "no")
+	if !f.WillWaitOnPermit(pod) {
+		t.Error("the end of the first wait has ended the second")
+	}
+	if diff := cmp.Diff([]string{"first"}, outcomes); diff != "" {
+		t.Errorf("decisions (-want +got):\n%s", diff)
+	}
+}
+
+func TestTimersStopWithTheDecision(t *testing.T) {
+	clock := testclock.NewFakeClock(epoch())
+	f := build(t, runtime.Options{Clock: clock}, nil)
+	waitFor(f, newPod("allowed", 0))
+	waitFor(f, newPod("rejected", 0))
+	waitFor(f, newPod("preempted", 0))
+	f.GetWaitingPod("allowed").Allow("A")
+	f.GetWaitingPod("allowed").Allow("B")
+	f.GetWaitingPod("rejected").Reject("A", "no")
+	f.GetWaitingPod("preempted").Preempt("A", "no")
+	if clock.HasWaiters() {
+		t.Errorf("%d timers still run", clock.Waiters())
+	}
+}
