@@ -1,0 +1,123 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cache_test
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rouse-scheduler/rouse/cache"
+)
+
+func exampleNode(name string) *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func examplePod(name, nodeName, cpu string) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
+		Spec: v1.PodSpec{NodeName: nodeName, Containers: []v1.Container{{
+			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}},
+		}}},
+	}
+}
+
+// A scheduler assumes a pod, sees it in its next snapshot, and is confirmed by an informer.
+func Example() {
+	clusterView := cache.New(cache.Options{})
+	for _, name := range []string{"node-1", "node-2"} {
+		if err := clusterView.AddNode(exampleNode(name)); err != nil {
+			fmt.Println(err)
+		}
+	}
+	var snapshot cache.Snapshot
+	show := func(when string) {
+		if err := clusterView.UpdateSnapshot(&snapshot); err != nil {
+			fmt.Println(err)
+		}
+		nodeInfos, _ := snapshot.List()
+		for _, nodeInfo := range nodeInfos {
+			fmt.Printf("%s: %s has %d pods, %dm CPU requested\n",
+				when, nodeInfo.Node().Name, len(nodeInfo.GetPods()), nodeInfo.GetRequested().GetMilliCPU())
+		}
+	}
+
+	pod := examplePod("web", "node-2", "250m")
+	if err := clusterView.AssumePod(pod); err != nil {
+		fmt.Println(err)
+	}
+	show("assumed")
+
+	if err := clusterView.AddPod(pod); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Printf("confirmed: %+v\n", clusterView.Counts())
+
+	// Output:
+	// assumed: node-1 has 0 pods, 0m CPU requested
+	// assumed: node-2 has 1 pods, 250m CPU requested
+	// confirmed: {Nodes:2 Pods:1 AssumedPods:0}
+}
+
+// A snapshot of plain lists is enough to run plugins against.
+func ExampleNewSnapshot() {
+	pods := []*v1.Pod{examplePod("web", "node-1", "250m")}
+	nodes := []*v1.Node{exampleNode("node-1"), exampleNode("node-2")}
+	snapshot := cache.NewSnapshot(pods, nodes)
+
+	nodeInfo, err := snapshot.Get("node-1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(snapshot.NodeCount(), "nodes,", len(nodeInfo.GetPods()), "pod on node-1")
+	// Output: 2 nodes, 1 pod on node-1
+}
+
+// Code that keeps something per node keeps it by slot, and looks only at slots that changed.
+func ExampleSnapshot_ChangedSince() {
+	clusterView := cache.New(cache.Options{})
+	for _, name := range []string{"node-1", "node-2", "node-3"} {
+		if err := clusterView.AddNode(exampleNode(name)); err != nil {
+			fmt.Println(err)
+		}
+	}
+	var snapshot cache.Snapshot
+	var seen int64
+	look := func() {
+		if err := clusterView.UpdateSnapshot(&snapshot); err != nil {
+			fmt.Println(err)
+		}
+		for slot := range snapshot.ChangedSince(seen) {
+			if nodeInfo := snapshot.NodeAt(slot); nodeInfo != nil {
+				fmt.Printf("slot %d: %s with %d pods\n", slot, nodeInfo.Node().Name, len(nodeInfo.GetPods()))
+			} else {
+				fmt.Printf("slot %d: free\n", slot)
+			}
+		}
+		seen = snapshot.Generation()
+	}
+	look()
+
+	fmt.Println("a pod is assumed and a node removed")
+	if err := clusterView.AssumePod(examplePod("web", "node-2", "250m")); err != nil {
+		fmt.Println(err)
+	}
+	if err := clusterView.RemoveNode(exampleNode("node-1")); err != nil {
+		fmt.Println(err)
+	}
+	look()
+
+	// Output:
+	// slot 2: node-3 with 0 pods
+	// slot 1: node-2 with 0 pods
+	// slot 0: node-1 with 0 pods
+	// a pod is assumed and a node removed
+	// slot 0: free
+	// slot 1: node-2 with 1 pods
+}

@@ -1,0 +1,103 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+func (s imageStates) nodesByName() map[string][]string {
+	result := map[string][]string{}
+	for name, state := range s {
+		result[name] = sets.List(state.Nodes)
+	}
+	return result
+}
+
+func TestImageExistence(t *testing.T) {
+	c := New(Options{})
+	steps := []struct {
+		name string
+		do   func() error
+		want map[string][]string
+	}{
+		{
+			name: "tags and digests are names of their own",
+			do: func() error {
+				return c.AddNode(makeNode("a", image(10, "app:v1", "app@sha256:1"), image(5, "tool:v1")))
+			},
+			want: map[string][]string{"app:v1": {"a"}, "app@sha256:1": {"a"}, "tool:v1": {"a"}},
+		},
+		{
+			name: "a second node has some of them",
+			do:   func() error { return c.AddNode(makeNode("b", image(11, "app:v1"), image(5, "other:v1"))) },
+			want: map[string][]string{"app:v1": {"a", "b"}, "app@sha256:1": {"a"}, "tool:v1": {"a"}, "other:v1": {"b"}},
+		},
+		{
+			name: "an update takes the place of what the node had",
+			do:   func() error { return c.UpdateNode(makeNode("a", image(5, "tool:v2"))) },
+			want: map[string][]string{"app:v1": {"b"}, "tool:v2": {"a"}, "other:v1": {"b"}},
+		},
+		{
+			name: "a removed node has no images, even if its pods stay",
+			do: func() error {
+				must(t, c.AddPod(makePod("pod", "b")))
+				return c.RemoveNode(makeNode("b"))
+			},
+			want: map[string][]string{"tool:v2": {"a"}},
+		},
+		{
+			name: "a node that comes back has what it brings",
+			do:   func() error { return c.AddNode(makeNode("b", image(5, "tool:v2"))) },
+			want: map[string][]string{"tool:v2": {"a", "b"}},
+		},
+		{
+			name: "nothing is left of nodes that are gone",
+			do: func() error {
+				must(t, c.RemoveNode(makeNode("a")))
+				return c.RemoveNode(makeNode("b"))
+			},
+			want: map[string][]string{},
+		},
+	}
+	for _, step := range steps {
+		t.Run(step.name, func(t *testing.T) {
+			must(t, step.do())
+			if diff := cmp.Diff(step.want, c.images.nodesByName()); diff != "" {
+				t.Errorf("nodes of each image (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestImageStatesOfNodes(t *testing.T) {
+	c := New(Options{})
+	var s Snapshot
+	check := func(step, node string, want map[string]imageView) {
+		t.Helper()
+		update(t, c, &s)
+		info, err := s.Get(node)
+		must(t, err)
+		if diff := cmp.Diff(want, viewOf(info).Images); diff != "" {
+			t.Errorf("%s: images of node %s (-want +got):\n%s", step, node, diff)
+		}
+	}
+	must(t, c.AddNode(makeNode("a", image(10, "app:v1"), image(5, "tool:v1"))))
+	check("one node", "a", map[string]imageView{"app:v1": {10, 1}, "tool:v1": {5, 1}})
+
+	must(t, c.AddNode(makeNode("b", image(99, "app:v1"))))
+	check("the size seen first counts", "b", map[string]imageView{"app:v1": {10, 2}})
+	check("the number of nodes is as of the last change of the node", "a", map[string]imageView{"app:v1": {10, 1}, "tool:v1": {5, 1}})
+
+	must(t, c.AddPod(makePod("pod", "a")))
+	check("any change will do", "a", map[string]imageView{"app:v1": {10, 2}, "tool:v1": {5, 1}})
+
+	must(t, c.UpdateNode(makeNode("a")))
+	check("the node has lost its images", "a", map[string]imageView{})
+	must(t, c.UpdateNode(makeNode("b", image(99, "app:v1"))))
+	check("the last node that has an image brings its own size", "b", map[string]imageView{"app:v1": {99, 1}})
+}

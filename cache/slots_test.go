@@ -1,0 +1,161 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestChangeLog(t *testing.T) {
+	var log changeLog
+	if got := slices.Collect(log.since(0)); len(got) != 0 || log.latest() != 0 {
+		t.Errorf("empty log yields %v, latest %d", got, log.latest())
+	}
+	for i, slot := range []int{2, 0, 5, 2, 2, 0} {
+		log.record(slot, int64(10*(i+1)))
+	}
+	tests := []struct {
+		generation int64
+		want       []int
+	}{
+		{0, []int{0, 2, 5}},
+		{29, []int{0, 2, 5}},
+		{30, []int{0, 2}},
+		{49, []int{0, 2}},
+		{50, []int{0}},
+		{60, nil},
+		{1000, nil},
+	}
+	for _, test := range tests {
+		if diff := cmp.Diff(test.want, slices.Collect(log.since(test.generation))); diff != "" {
+			t.Errorf("since %d (-want +got):\n%s", test.generation, diff)
+		}
+	}
+	if log.latest() != 60 || log.changedAt(5) != 30 {
+		t.Errorf("latest %d, slot 5 changed at %d; want 60 and 30", log.latest(), log.changedAt(5))
+	}
+	for slot := range log.since(0) {
+		if slot != 0 {
+			t.Errorf("yielded %d after the loop was left", slot)
+		}
+		break
+	}
+}
+
+func TestSlots(t *testing.T) {
+	c := New(Options{})
+	var s Snapshot
+	slot := func(name string) int {
+		t.Helper()
+		slot, ok := s.Slot(name)
+		if !ok {
+			t.Fatalf("node %s has no slot", name)
+		}
+		if info := s.NodeAt(slot); info == nil || info.Node().Name != name {
+			t.Fatalf("slot %d of node %s has %v", slot, name, info)
+		}
+		return slot
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		must(t, c.AddNode(makeNode(name)))
+	}
+	must(t, c.AddPod(makePod("early", "placeholder")))
+	update(t, c, &s)
+	a, b, last := slot("a"), slot("b"), slot("c")
+	if got := []int{a, b, last}; !cmp.Equal(got, []int{0, 1, 2}) || s.SlotCount() != 3 {
+		t.Errorf("slots %v of %d, want 0, 1, 2 of 3", got, s.SlotCount())
+	}
+	if _, ok := s.Slot("placeholder"); ok {
+		t.Error("a node that has not been seen has a slot")
+	}
+	for _, free := range []int{-1, 3, 1 << 30} {
+		if info := s.NodeAt(free); info != nil {
+			t.Errorf("NodeAt(%d) = %v, want nil", free, info)
+		}
+	}
+
+	t.Run("stable while the node lives", func(t *testing.T) {
+		must(t, c.UpdateNode(makeNode("b", inZone("z"))))
+		must(t, c.AddPod(makePod("pod", "b")))
+		must(t, c.RemoveNode(makeNode("a")))
+		update(t, c, &s)
+		if slot("b") != b || slot("c") != last {
+			t.Errorf("slots moved to %d and %d", slot("b"), slot("c"))
+		}
+		if _, ok := s.Slot("a"); ok || s.NodeAt(a) != nil {
+			t.Error("a removed node still has its slot")
+		}
+	})
+	t.Run("freed slots are used again", func(t *testing.T) {
+		must(t, c.AddNode(makeNode("d")))
+		must(t, c.AddNode(makeNode("e")))
+		update(t, c, &s)
+		if slot("d") != a || slot("e") != 3 || s.SlotCount() != 4 {
+			t.Errorf("d has slot %d, e has slot %d of %d; want %d, 3 of 4", slot("d"), slot("e"), s.SlotCount(), a)
+		}
+	})
+	t.Run("two nodes swap slots between two updates", func(t *testing.T) {
+		order := listedNames(t, &s)
+		b, d := slot("b"), slot("d")
+		must(t, c.RemoveNode(makeNode("d")))
+		must(t, c.RemoveNode(makeNode("b")))
+		must(t, c.AddNode(makeNode("d")))
+		must(t, c.AddNode(makeNode("b", inZone("z"))))
+		update(t, c, &s)
+		if slot("b") != d || slot("d") != b {
+			t.Errorf("b has slot %d, d has slot %d; want %d and %d", slot("b"), slot("d"), d, b)
+		}
+		if diff := cmp.Diff(order, listedNames(t, &s)); diff != "" {
+			t.Errorf("order of the same nodes (-before +after):\n%s", diff)
+		}
+		infos, _ := s.List()
+		for i, slot := range s.SlotOrder() {
+			if s.NodeAt(slot) != infos[i] {
+				t.Errorf("SlotOrder()[%d] = %d, which is not the slot of node %s", i, slot, infos[i].Node().Name)
+			}
+		}
+	})
+}
+
+func TestChangedSince(t *testing.T) {
+	c := New(Options{})
+	var s Snapshot
+	for _, name := range []string{"a", "b", "c"} {
+		must(t, c.AddNode(makeNode(name)))
+	}
+	update(t, c, &s)
+	start := s.Generation()
+	check := func(generation int64, want ...int) {
+		t.Helper()
+		if diff := cmp.Diff(want, slices.Collect(s.ChangedSince(generation))); diff != "" {
+			t.Errorf("changed since %d (-want +got):\n%s", generation, diff)
+		}
+	}
+	check(0, 2, 1, 0)
+	check(start)
+
+	must(t, c.AssumePod(makePod("1", "a")))
+	must(t, c.AssumePod(makePod("2", "b")))
+	must(t, c.AssumePod(makePod("3", "a")))
+	check(start) // The snapshot shows nothing of it yet.
+	update(t, c, &s)
+	check(start, 0, 1)
+	check(0, 0, 1, 2)
+
+	middle := s.Generation()
+	must(t, c.RemoveNode(makeNode("c")))
+	must(t, c.AddPod(makePod("4", "unseen")))
+	update(t, c, &s)
+	check(middle, 2)
+	check(start, 2, 0, 1)
+
+	before := s.Generation()
+	update(t, c, &s)
+	if s.Generation() != before {
+		t.Errorf("generation went from %d to %d without a change", before, s.Generation())
+	}
+}

@@ -1,0 +1,160 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"fmt"
+	"iter"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+var (
+	_ fwk.SharedLister      = &Snapshot{}
+	_ fwk.NodeInfoLister    = &Snapshot{}
+	_ fwk.StorageInfoLister = &Snapshot{}
+)
+
+// Snapshot is the live nodes of a [Cache] at one moment, with their pods. The zero value is an empty snapshot, ready
+// for [Cache.UpdateSnapshot]; it then belongs to that cache.
+//
+// A snapshot may be read by many goroutines, but not while it is being updated. Slices that its methods return are
+// good until the next update and must not be changed.
+type Snapshot struct {
+	source     *Cache
+	generation int64
+
+	// slots has the node in each slot, nil where there is none; names has the same nodes. Nodes outside of an update
+	// are in both.
+	slots   []*snapshotNode
+	names   map[string]*snapshotNode
+	changes changeLog
+
+	// list has the node infos in node order, order their slots; affinity and antiAffinity are parts of list.
+	list         []fwk.NodeInfo
+	order        []int
+	affinity     sublist
+	antiAffinity sublist
+	// claims is the sum over the node infos.
+	claims claimCounts
+
+	// changed is working space of updates.
+	changed []int
+}
+
+// snapshotNode is a node in a snapshot.
+type snapshotNode struct {
+	name string
+	info *framework.NodeInfo
+	slot int
+	// position is the index in Snapshot.list.
+	position int
+	// affinity and antiAffinity tell which lists the node belongs to. They are kept here so that making lists anew
+	// need not reach into every node info.
+	affinity, antiAffinity bool
+}
+
+// NewSnapshot returns a snapshot of the given nodes with those of the pods that are on them, without a cache to
+// maintain. Nodes are listed in the order that a cache would give them, had they been added one by one. Pods that name
+// no node, or none of these, are left out; pods need no UID. Of nodes with the same name the last counts.
+func NewSnapshot(pods []*v1.Pod, nodes []*v1.Node) *Snapshot {
+	c := New(Options{})
+	for _, node := range nodes {
+		if node != nil {
+			c.putNode(node)
+		}
+	}
+	for _, pod := range pods {
+		if pod == nil {
+			continue
+		}
+		if entry, ok := c.nodes[pod.Spec.NodeName]; ok {
+			entry.info.AddPod(pod)
+			c.slots.touch(entry)
+		}
+	}
+	s := &Snapshot{source: c}
+	s.update()
+	return s
+}
+
+// NodeInfos implements fwk.SharedLister.
+func (s *Snapshot) NodeInfos() fwk.NodeInfoLister { return s }
+
+// StorageInfos implements fwk.SharedLister.
+func (s *Snapshot) StorageInfos() fwk.StorageInfoLister { return s }
+
+// List implements fwk.NodeInfoLister: all nodes, alternating between zones. Every node info has a node object. It
+// allocates nothing and never fails.
+func (s *Snapshot) List() ([]fwk.NodeInfo, error) { return s.list, nil }
+
+// HavePodsWithAffinityList implements fwk.NodeInfoLister: the nodes with a pod that has any inter-pod affinity or
+// anti-affinity, in the order of [Snapshot.List]. It never fails.
+func (s *Snapshot) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return s.affinity.infos, nil }
+
+// HavePodsWithRequiredAntiAffinityList implements fwk.NodeInfoLister: the nodes with a pod that has required
+// anti-affinity, in the order of [Snapshot.List]. It never fails.
+func (s *Snapshot) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return s.antiAffinity.infos, nil
+}
+
+// HavePodsWithRequiredNonHostScopedAntiAffinityList implements fwk.NodeInfoLister. It is always empty: it serves the
+// alpha feature InterPodAffinityHostnameFastPath, which is off.
+func (s *Snapshot) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return nil, nil
+}
+
+// Get implements fwk.NodeInfoLister: the node with the given name, the same value as in [Snapshot.List]. It is an
+// error if there is none.
+func (s *Snapshot) Get(nodeName string) (fwk.NodeInfo, error) {
+	node, ok := s.names[nodeName]
+	if !ok {
+		return nil, fmt.Errorf("nodeinfo not found for node name %q", nodeName)
+	}
+	return node.info, nil
+}
+
+// IsPVCUsedByPods implements fwk.StorageInfoLister: it tells whether a pod on any node of the snapshot uses a
+// persistent volume claim, given as "namespace/name".
+func (s *Snapshot) IsPVCUsedByPods(key string) bool { return s.claims[key] > 0 }
+
+// NodeCount returns the number of nodes.
+func (s *Snapshot) NodeCount() int { return len(s.list) }
+
+// Generation returns the generation that the snapshot shows, zero before the first update. It grows with every update
+// that found a change; see [Snapshot.ChangedSince].
+func (s *Snapshot) Generation() int64 { return s.generation }
+
+// Slot returns the slot of a node, and whether the node is in the snapshot.
+func (s *Snapshot) Slot(nodeName string) (int, bool) {
+	node, ok := s.names[nodeName]
+	if !ok {
+		return 0, false
+	}
+	return node.slot, true
+}
+
+// NodeAt returns the node in a slot, nil if the slot is free or does not exist.
+func (s *Snapshot) NodeAt(slot int) fwk.NodeInfo {
+	if slot < 0 || slot >= len(s.slots) || s.slots[slot] == nil {
+		return nil
+	}
+	return s.slots[slot].info
+}
+
+// SlotCount returns a number that every slot in use is less than: the length of an array with a place for each.
+func (s *Snapshot) SlotCount() int { return len(s.slots) }
+
+// SlotOrder returns the slots of the nodes in [Snapshot.List], index by index. It allocates nothing.
+func (s *Snapshot) SlotOrder() []int { return s.order }
+
+// ChangedSince yields the slots that changed after a generation that [Snapshot.Generation] returned earlier (zero:
+// ever), the latest change first. A slot changes when the node in it, or a pod on that node, is added, updated or
+// removed; [Snapshot.NodeAt] is nil for a slot whose node is gone. The cost follows the number of slots yielded. What
+// is known of a node in a slot that is not yielded is still true as far as it depends on that node's info alone; what
+// depends on other nodes, such as the number of nodes that have an image, is not covered.
+func (s *Snapshot) ChangedSince(generation int64) iter.Seq[int] { return s.changes.since(generation) }

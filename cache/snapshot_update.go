@@ -1,0 +1,137 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// UpdateSnapshot brings a snapshot up to date. The cost follows the number of nodes that changed since the last update
+// of this snapshot; only when nodes came or went are the lists made anew. It is an error if the snapshot belongs to
+// another cache. It is also an error if the snapshot was found damaged, which happens only if it was updated by two
+// goroutines at once; it is then made anew and right again.
+//
+// No other goroutine may use the snapshot meanwhile; the cache may be used.
+func (c *Cache) UpdateSnapshot(s *Snapshot) error {
+	if s == nil {
+		return errors.New("updating a snapshot: the snapshot is nil")
+	}
+	if s.source != nil && s.source != c {
+		return errors.New("updating a snapshot: it belongs to another cache; use a snapshot of its own for each cache")
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	s.source = c
+	s.update()
+	if len(s.list) == c.zones.size && len(s.names) == c.zones.size {
+		return nil
+	}
+	err := fmt.Errorf("snapshot state is not consistent, %d nodes listed and %d known of %d in the cache, trying to recover",
+		len(s.list), len(s.names), c.zones.size)
+	*s = Snapshot{source: c}
+	s.update()
+	return err
+}
+
+// update copies what changed in the cache, which is locked.
+func (s *Snapshot) update() {
+	c := s.source
+	s.changed = slices.AppendSeq(s.changed[:0], c.slots.changes.since(s.generation))
+	if len(s.changed) == 0 {
+		return
+	}
+	s.prepare(len(c.slots.entries))
+	if s.copyChanged() {
+		s.makeLists()
+	} else {
+		for _, slot := range s.changed {
+			if node := s.slots[slot]; node != nil {
+				s.list[node.position], s.order[node.position] = node.info, slot
+				s.enlist(node)
+			}
+		}
+	}
+	s.generation = c.slots.changes.latest()
+}
+
+func (s *Snapshot) prepare(slotCount int) {
+	if s.names == nil {
+		s.names = map[string]*snapshotNode{}
+		s.claims = claimCounts{}
+	}
+	if missing := slotCount - len(s.slots); missing > 0 {
+		s.slots = append(s.slots, make([]*snapshotNode, missing)...)
+	}
+}
+
+// copyChanged copies the changed slots, the oldest change first, and tells whether the set of node names is another
+// one now. A node that left one slot and came back in another is still the same name.
+func (s *Snapshot) copyChanged() (namesChanged bool) {
+	c := s.source
+	var displaced []*snapshotNode
+	for _, slot := range slices.Backward(s.changed) {
+		s.changes.record(slot, c.slots.changes.changedAt(slot))
+		entry := c.slots.entries[slot]
+		if old := s.slots[slot]; old != nil && old.slot == slot && (entry == nil || old.name != entry.name) {
+			old.slot = noSlot
+			displaced = append(displaced, old)
+		}
+		if entry == nil {
+			s.slots[slot] = nil
+			continue
+		}
+		node, ok := s.names[entry.name]
+		if !ok {
+			node = &snapshotNode{name: entry.name}
+			s.names[entry.name] = node
+			namesChanged = true
+		}
+		node.slot = slot
+		s.slots[slot] = node
+		s.copyEntry(node, entry)
+	}
+	for _, node := range displaced {
+		if node.slot == noSlot {
+			s.claims.replace(node.info.GetPVCRefCounts(), nil)
+			delete(s.names, node.name)
+			namesChanged = true
+		}
+	}
+	return namesChanged
+}
+
+func (s *Snapshot) copyEntry(node *snapshotNode, entry *nodeEntry) {
+	var before map[string]int
+	if node.info != nil {
+		before = node.info.GetPVCRefCounts()
+	}
+	node.info = entry.info.Clone()
+	node.affinity = len(node.info.GetPodsWithAffinity()) > 0
+	node.antiAffinity = len(node.info.GetPodsWithRequiredAntiAffinity()) > 0
+	s.claims.replace(before, node.info.GetPVCRefCounts())
+}
+
+// makeLists makes all lists anew, in the cache's present order.
+func (s *Snapshot) makeLists() {
+	s.order = s.source.zones.list()
+	s.list = make([]fwk.NodeInfo, 0, len(s.order))
+	s.affinity, s.antiAffinity = sublist{}, sublist{}
+	for _, slot := range s.order {
+		if node := s.slots[slot]; node != nil {
+			node.position = len(s.list)
+			s.list = append(s.list, node.info)
+			s.enlist(node)
+		}
+	}
+}
+
+// enlist enters a node that has its place in the node list into the shorter lists, or takes it out of them.
+func (s *Snapshot) enlist(node *snapshotNode) {
+	s.affinity.set(node.position, node.info, node.affinity)
+	s.antiAffinity.set(node.position, node.info, node.antiAffinity)
+}
