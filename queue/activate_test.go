@@ -1,0 +1,55 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+)
+
+func TestActivate(t *testing.T) {
+	shut := false
+	for _, test := range []struct {
+		name  string
+		bring func(f *fixture)
+		want  Pool
+		moved int
+	}{
+		{"unschedulable, in spite of its backoff", func(f *fixture) { f.park(newPod("pod"), "P") }, PoolActive, 1},
+		{"backing off", func(f *fixture) {
+			f.park(newPod("pod"), "P")
+			f.Move(nodeAdded, nil, node, nil)
+		}, PoolActive, 1},
+		{"backing off from an error", func(f *fixture) { f.park(newPod("pod")) }, PoolActive, 1},
+		{"active already", func(f *fixture) { f.Add(newPod("pod")) }, PoolActive, 0},
+		{"in flight", func(f *fixture) { f.Add(newPod("pod")); f.pop("pod") }, PoolInFlight, 0},
+		{"unknown", func(f *fixture) {}, PoolNone, 0},
+		{"gated", func(f *fixture) { shut = true; f.Add(newPod("pod")) }, PoolGated, 0},
+		{"gated no longer", func(f *fixture) { shut = true; f.Add(newPod("pod")); shut = false }, PoolActive, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			shut = false
+			f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), gatedWhile("Gate", &shut, nodeAdded)))
+			test.bring(f)
+			f.Activate(klog.Logger{}, map[string]*v1.Pod{"default/pod": newPod("pod"), "nil": nil})
+			f.wantPool("pod", test.want)
+			wantEqual(t, "pods moved", f.seen.incoming["active ForceActivate"], test.moved)
+		})
+	}
+}
+
+func TestActivateInFlightCountsForThatPodOnly(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+	f.Add(newPod("pod"))
+	info := f.pop("pod")
+	f.Add(newPod("other"))
+	other := f.pop("other")
+	f.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod("pod")})
+	f.giveBack(info, "*P")
+	f.giveBack(other, "*P")
+	f.wantPool("pod", PoolBackoff)
+	f.wantPool("other", PoolUnschedulable)
+}

@@ -1,0 +1,129 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+func TestAddOrdersActivePods(t *testing.T) {
+	later := func(a, b fwk.QueuedEntityInfo) bool { return a.GetTimestamp().After(b.GetTimestamp()) }
+	never := func(a, b fwk.QueuedEntityInfo) bool { return false }
+	pods := []*v1.Pod{newPod("low", priority(1)), newPod("high", priority(9)), newPod("low too", priority(1)), newPod("middle", priority(5))}
+	tests := []struct {
+		name string
+		less fwk.LessFunc
+		step time.Duration
+		want []string
+	}{
+		{"priority, then time", nil, time.Second, []string{"high", "middle", "low", "low too"}},
+		{"priority, then order of arrival", nil, 0, []string{"high", "middle", "low", "low too"}},
+		{"the order of a plugin", later, time.Second, []string{"middle", "low too", "high", "low"}},
+		{"ties are first in, first out", never, 0, []string{"low", "high", "low too", "middle"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, Options{Less: test.less})
+			for _, pod := range pods {
+				f.Add(pod)
+				f.step(test.step)
+			}
+			wantEqual(t, "order", f.popOrder(), test.want)
+		})
+	}
+}
+
+func TestAddNominatesThePodEvenIfGated(t *testing.T) {
+	shut := true
+	for _, shut = range []bool{false, true} {
+		f := newFixture(t, withPlugins(gatedWhile("Gate", &shut, nodeAdded)))
+		f.Add(newPod("pod", nominatedFor("node1")))
+		if nominated := f.NominatedPodsForNode("node1"); len(nominated) != 1 || nominated[0].GetPod().Name != "pod" {
+			t.Errorf("gated %v: nominated %v, want the pod", shut, nominated)
+		}
+	}
+}
+
+func TestAddReplacesAPodOfTheSameName(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+	replace := func(pool Pool) {
+		t.Helper()
+		f.wantPool("pod", pool)
+		successor := newPod("pod")
+		successor.UID = "successor"
+		f.Add(successor)
+		f.wantPool("pod", PoolActive)
+		wantEqual(t, "predecessor's nomination", len(f.NominatedPodsForNode("node1")), 0)
+		if info := f.pop("pod"); info.Pod != successor || info.Attempts != 1 {
+			t.Errorf("popped %v at attempt %d, want the successor at its first", info.Pod.UID, info.Attempts)
+		}
+		f.Done("successor")
+	}
+	f.Add(newPod("pod", nominatedFor("node1")))
+	replace(PoolActive)
+	f.park(newPod("pod", nominatedFor("node1")), "P")
+	replace(PoolUnschedulable)
+	f.park(newPod("pod", nominatedFor("node1")))
+	replace(PoolBackoff)
+}
+
+func TestFirstAttemptTimeLeavesOutTheTimeAtAGate(t *testing.T) {
+	shut := true
+	f := newFixture(t, withPlugins(gatedWhile("Gate", &shut, nodeAdded)))
+	f.Add(newPod("pod"))
+	f.step(time.Minute)
+	shut = false
+	f.Move(nodeAdded, nil, node, nil)
+	f.step(time.Minute)
+	info := f.pop("pod")
+	wantEqual(t, "first attempt", *info.InitialAttemptTimestamp, start.Add(time.Minute))
+	wantEqual(t, "attempts", info.Attempts, 1)
+	wantEqual(t, "timestamp", info.Timestamp, start)
+
+	f.giveBack(info)
+	f.step(time.Minute)
+	f.FlushBackoff()
+	info = f.pop("pod")
+	wantEqual(t, "first attempt, the second time", *info.InitialAttemptTimestamp, start.Add(time.Minute))
+	wantEqual(t, "attempts, the second time", info.Attempts, 2)
+}
+
+func TestSignatures(t *testing.T) {
+	signed := Profile{Sign: func(pod *v1.Pod) fwk.PodSignature { return fwk.PodSignature("app=" + pod.Labels["app"]) }}
+	panics := Profile{Sign: func(*v1.Pod) fwk.PodSignature { panic("sign") }}
+	f := newFixture(t, Options{Profiles: map[string]Profile{"signed": signed, "unsigned": {}, "panics": panics}})
+	tests := []struct {
+		profile, onAdd, onUpdate, onReturn string
+	}{
+		{"signed", "app=1", "app=2", "app=3"},
+		{"unsigned", "", "", ""},
+		{"panics", "", "", ""},
+		{"unknown", "", "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.profile, func(t *testing.T) {
+			first := newPod("pod", profile(test.profile), label("app", "1"))
+			f.Add(first)
+			wantEqual(t, "signature of a new pod", f.signature("pod"), test.onAdd)
+			second := changed(first, label("app", "2"))
+			f.Update(first, second)
+			wantEqual(t, "signature of an updated pod", f.signature("pod"), test.onUpdate)
+			info := f.pop("pod")
+			if err := info.Update(changed(second, label("app", "3"))); err != nil {
+				t.Fatal(err)
+			}
+			f.giveBack(info)
+			wantEqual(t, "signature of a pod given back", f.signature("pod"), test.onReturn)
+			f.Delete(first)
+		})
+	}
+}
+
+func (f *fixture) signature(name string) string {
+	return string(f.pods[podKey("default", name)].PodSignature)
+}

@@ -1,0 +1,266 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+func TestReturnedPodGoesWhereItsRejectorsSay(t *testing.T) {
+	queue, skip := answering(fwk.Queue, nil), answering(fwk.QueueSkip, nil)
+	happens := []fwk.ClusterEvent{nodeAdded}
+	tests := []struct {
+		name      string
+		hint      fwk.QueueingHintFn
+		before    []fwk.ClusterEvent // happen before the pod is popped
+		during    []fwk.ClusterEvent
+		rejectors []string
+		want      Pool
+	}{
+		{name: "an error backs off", want: PoolBackoff},
+		{name: "an error backs off, whatever happened", hint: skip, during: happens, want: PoolBackoff},
+		{name: "without an event it waits", hint: queue, rejectors: []string{"P"}, want: PoolUnschedulable},
+		{name: "an event before the attempt does not matter", hint: queue, before: happens, rejectors: []string{"P"}, want: PoolUnschedulable},
+		{name: "nor does one that the hint skips", hint: skip, during: happens, rejectors: []string{"P"}, want: PoolUnschedulable},
+		{name: "nor does one that another plugin waits for", hint: queue, during: happens, rejectors: []string{"Q"}, want: PoolUnschedulable},
+		{name: "nor does one that is for nobody", hint: queue, during: []fwk.ClusterEvent{nodeLabel}, rejectors: []string{"P"}, want: PoolUnschedulable},
+		{name: "one that the hint wants does", hint: queue, during: happens, rejectors: []string{"P"}, want: PoolBackoff},
+		{name: "so does one whose hint fails", hint: answering(fwk.QueueSkip, errors.New("broken")), during: happens, rejectors: []string{"P"}, want: PoolBackoff},
+		{name: "so does one without a hint", during: happens, rejectors: []string{"P"}, want: PoolBackoff},
+		{name: "a pending plugin skips the backoff", hint: queue, during: happens, rejectors: []string{"*P"}, want: PoolActive},
+		{name: "also beside one that does not", hint: queue, during: []fwk.ClusterEvent{volumeAdded, nodeAdded}, rejectors: []string{"*P", "Q"}, want: PoolActive},
+		{name: "and beside one that does not care", hint: queue, during: []fwk.ClusterEvent{volumeAdded}, rejectors: []string{"*P", "Q"}, want: PoolBackoff},
+		{name: "a wildcard does", hint: skip, during: []fwk.ClusterEvent{framework.EventUnschedulableTimeout()}, rejectors: []string{"P"}, want: PoolBackoff},
+		{name: "a wildcard does for a pending plugin, after the backoff", hint: skip, during: []fwk.ClusterEvent{framework.EventUnschedulableTimeout()}, rejectors: []string{"*P"}, want: PoolBackoff},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, withPlugins(plugin("P", nodeAdded, test.hint), plugin("Q", volumeAdded, nil)))
+			f.Add(newPod("pod"))
+			for _, event := range test.before {
+				f.Move(event, nil, nil, nil)
+			}
+			info := f.pop("pod")
+			for _, event := range test.during {
+				f.Move(event, nil, nil, nil)
+			}
+			f.giveBack(info, test.rejectors...)
+			f.wantPool("pod", test.want)
+			wantEqual(t, "pods in flight", f.Stats().InFlight, 0)
+		})
+	}
+}
+
+func TestEventIsKeptOnlyIfAPluginWaitsForIt(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+	f.Move(nodeAdded, nil, node, nil)
+	wantEqual(t, "events kept while nothing is in flight", f.Stats().InFlightEvents, 0)
+	f.Add(newPod("pod"))
+	f.pop("pod")
+	for _, test := range []struct {
+		event fwk.ClusterEvent
+		want  int
+	}{{nodeLabel, 0}, {nodeAdded, 1}, {framework.EventForceActivate(), 2}} {
+		f.Move(test.event, nil, node, func(*v1.Pod) bool { return false })
+		wantEqual(t, "events kept after "+test.event.Label(), f.Stats().InFlightEvents, test.want)
+	}
+}
+
+func TestEventsGoWithTheOldestPodInFlight(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+	for _, name := range []string{"first", "second", "third"} {
+		f.Add(newPod(name))
+		f.pop(name)
+		f.Move(nodeAdded, nil, node, nil)
+	}
+	for _, step := range []struct {
+		done string
+		want int
+	}{{"second", 3}, {"first", 1}, {"first", 1}, {"unknown", 1}, {"third", 0}} {
+		f.Done(newPod(step.done).UID)
+		wantEqual(t, "events kept after "+step.done+" is done", f.Stats().InFlightEvents, step.want)
+		wantEqual(t, "events observed", f.seen.flyingSeen, step.want)
+	}
+}
+
+func TestEventSeenByAnOlderAttemptCountsForAll(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+	f.Add(newPod("older"))
+	older := f.pop("older")
+	f.Move(nodeAdded, nil, node, nil)
+	f.Add(newPod("newer"))
+	newer := f.pop("newer")
+	f.giveBack(newer, "P")
+	f.giveBack(older, "P")
+	f.wantPool("newer", PoolUnschedulable)
+	f.wantPool("older", PoolBackoff)
+}
+
+func TestEventsInFlightAreBounded(t *testing.T) {
+	const events = 1_000_000
+	options := withPlugins(plugin("P", nodeAdded, answering(fwk.QueueSkip, nil)))
+	options.MaxInFlightEvents = 100
+	f := newFixture(t, options)
+	f.Add(newPod("stuck"))
+	stuck := f.pop("stuck")
+	f.Add(newPod("late"))
+	var late *framework.QueuedPodInfo
+	for i := range events {
+		if i == events-10 {
+			late = f.pop("late")
+		}
+		f.Move(nodeAdded, nil, node, nil)
+	}
+	wantEqual(t, "events kept", f.Stats().InFlightEvents, 10)
+	f.giveBack(stuck, "P")
+	f.giveBack(late, "P")
+	f.wantPool("stuck", PoolBackoff) // nobody knows what it missed
+	f.wantPool("late", PoolUnschedulable)
+}
+
+func TestUpdateInFlightIsAskedAboutForThatPodOnly(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", targetLabel, nil)))
+	pod := newPod("pod")
+	f.Add(pod)
+	info := f.pop("pod")
+	f.Add(newPod("other"))
+	other := f.pop("other")
+	f.Update(pod, changed(pod, label("a", "b")))
+	f.wantPool("pod", PoolInFlight)
+	f.giveBack(other, "P")
+	f.giveBack(info, "P")
+	f.wantPool("other", PoolUnschedulable)
+	f.wantPool("pod", PoolBackoff)
+}
+
+func TestUpdateInFlightThatNobodyWaitsForIsKeptAllTheSame(t *testing.T) {
+	f := newFixture(t, Options{})
+	pod := newPod("pod")
+	f.Add(pod)
+	info := f.pop("pod")
+	f.Update(pod, changed(pod, label("a", "b")))
+	wantEqual(t, "events kept", f.Stats().InFlightEvents, 1)
+	f.giveBack(info, "P")
+	f.wantPool("pod", PoolUnschedulable)
+}
+
+func TestGivingBackAPodThatIsQueuedIsAnError(t *testing.T) {
+	for _, test := range []struct {
+		rejectors []string
+		want      Pool
+	}{{nil, PoolBackoff}, {[]string{"P"}, PoolUnschedulable}, {[]string{"active"}, PoolActive}} {
+		t.Run(string(test.want), func(t *testing.T) {
+			f := newFixture(t, Options{})
+			f.Add(newPod("pod"))
+			info := f.pop("pod")
+			if test.want == PoolActive {
+				f.Add(newPod("pod"))
+			} else {
+				f.giveBack(info, test.rejectors...)
+			}
+			err := f.AddUnschedulable(framework.NewQueuedPodInfo(newPod("pod"), start))
+			if want := "default/pod is already present in the " + string(test.want) + " queue"; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+			f.wantPool("pod", test.want)
+			wantEqual(t, "pods in flight", f.Stats().InFlight, 0)
+		})
+	}
+}
+
+func TestGivingBackAPodThatIsNotInFlightBacksOff(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+	info := framework.NewQueuedPodInfo(newPod("pod"), start)
+	info.UnschedulablePlugins.Insert("P")
+	if err := f.AddUnschedulable(info); err != nil {
+		t.Fatal(err)
+	}
+	f.wantPool("pod", PoolBackoff)
+}
+
+func TestGivingBackCountsAttempts(t *testing.T) {
+	f := newFixture(t, Options{})
+	f.Add(newPod("pod"))
+	info := f.pop("pod")
+	type counts struct{ Attempts, Rejections, Errors int }
+	for _, test := range []struct {
+		rejectors []string
+		want      counts
+	}{
+		{nil, counts{1, 0, 1}},
+		{nil, counts{2, 0, 2}},
+		{[]string{"P"}, counts{3, 1, 0}},
+		{[]string{"*P"}, counts{4, 2, 0}},
+		{nil, counts{5, 2, 1}},
+	} {
+		f.step(time.Second)
+		info.WasFlushedFromUnschedulable, info.FlushTimestamp = true, start
+		f.giveBack(info, test.rejectors...)
+		wantEqual(t, "counts", counts{info.Attempts, info.UnschedulableCount, info.ConsecutiveErrorsCount}, test.want)
+		wantEqual(t, "timestamp", info.Timestamp, f.clock.Now())
+		wantEqual(t, "flushed", info.WasFlushedFromUnschedulable || !info.FlushTimestamp.IsZero(), false)
+		f.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod("pod")})
+		info = f.pop("pod")
+	}
+}
+
+func TestPopKeepsRejectorsAndFirstAttempt(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+	f.parkReady(newPod("pod"), "P", "*Q")
+	f.Move(nodeAdded, nil, node, nil)
+	info := f.pop("pod")
+	wantEqual(t, "rejectors", info.RejectorPlugins(), sets.New("P", "Q"))
+	wantEqual(t, "first attempt", *info.InitialAttemptTimestamp, start)
+}
+
+func TestPodInFlightIsNotPoppedTwice(t *testing.T) {
+	f := newFixture(t, Options{})
+	f.Add(newPod("pod"))
+	f.pop("pod")
+	f.Add(newPod("pod"))
+	f.Add(newPod("other"))
+	f.pop("other")
+	f.popsNothing()
+	wantEqual(t, "scheduling cycles", f.SchedulingCycle(), 2)
+	wantEqual(t, "pods in the queue", len(f.pods), 0)
+}
+
+func TestReturnedPodIsPoppableOnlyAfterItsFlightEnded(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+	f.Add(newPod("pod"))
+	for range 3 {
+		info := f.pop("pod")
+		f.Move(nodeAdded, nil, node, nil)
+		f.giveBack(info, "*P")
+		f.wantPool("pod", PoolActive)
+	}
+	f.pop("pod")
+	wantEqual(t, "pods in flight", f.Stats().InFlight, 1)
+}
+
+func TestFailingPodsDoNotStarveOthers(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+	f.Add(newPod("greedy", priority(10)))
+	f.Add(newPod("modest", priority(1)))
+	f.giveBack(f.pop("greedy"), "P")
+	f.Move(nodeAdded, nil, node, nil)
+	f.pop("modest") // because greedy backs off
+
+	f.Add(newPod("equal"))
+	f.step(time.Second)
+	f.Add(newPod("later"))
+	f.giveBack(f.pop("equal"), "*P") // its time counts anew, so that later goes first
+	f.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod("equal")})
+	f.pop("later")
+}

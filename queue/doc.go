@@ -1,0 +1,47 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package queue is the scheduling queue: it knows which pods are to be tried, in which order, which of them wait and
+// for what, and what happened while they were tried.
+//
+// # The life of a pod
+//
+// A new pod ([Queue.Add]) is active, unless a PreEnqueue plugin gates it. [Queue.Pop] takes the active pod that is
+// first by the order of the queue sort plugin, and puts it in flight. When its attempt fails, [Queue.AddUnschedulable]
+// brings it back with the names of the plugins that rejected it. Without any, something went wrong and the pod is tried
+// again after a backoff. Otherwise it is unschedulable: it waits until an event happens that one of those plugins wants
+// it back for, by the plugin's registrations and queueing hints. Then it is tried again, after its backoff if that is
+// still going on; a plugin that rejected it as Pending can spare it the backoff. A pod for which nothing happens is
+// tried again after the longest wait all the same.
+//
+// Backoff starts with one second and doubles with every attempt up to ten. It ends in windows of whole seconds, within
+// which pods are ordered by priority. When no pod is active, Pop takes the pod whose backoff ends first, before it ends,
+// unless an error put it there.
+//
+// # Events
+//
+// [Queue.Move] is told what happens in the cluster. It does not look at all pods. Those that wait are indexed by
+// profile and plugin that rejected them, within that by the plugin that gates them, and within that by class: pods that
+// the hints of the plugin cannot tell apart, as [Profile].HintClass says. An event costs one hint for each class that
+// was rejected by a plugin that registered it, and the pods that really wake; [Queue.Stats] counts both. One that no
+// plugin registered costs a look into a map. Only the wildcard events look at all pods, as they must. The outcome is
+// that of asking every hint about every pod, and a test holds the two against each other.
+//
+// Events also count for pods in flight: they are kept in one log, from when the oldest pod in flight was popped, and
+// judged when a pod comes back. The log is bounded; a pod that is in flight for so long that it overflows is tried again
+// after its backoff, since nobody knows what it missed.
+//
+// # Time
+//
+// The queue starts no goroutine and no timer of its own. It reads the time from the clock in its options, and moves
+// pods as time passes only when told to, by [Queue.FlushBackoff] and [Queue.FlushUnschedulable]. [Queue.Run] does that
+// in real time; a simulation calls them itself, at the instants that [Queue.NextFlush] tells. Apart from the clock the
+// queue is deterministic: the same calls have the same outcome, in the same order.
+//
+// # Concurrency
+//
+// All methods are safe for concurrent use. Hints, PreEnqueue and signing functions of plugins run under a lock that
+// everything that changes the queue needs, except for Pop, TryPop and Done, so that the scheduler never waits for them.
+// A plugin must not call the queue from there, with the exception of the methods of [Nominator]. Panics of plugins are
+// logged, and do what an error does.
+package queue

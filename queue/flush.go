@@ -1,0 +1,143 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"context"
+	"time"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+const (
+	backoffFlushInterval       = time.Second
+	unschedulableFlushInterval = 30 * time.Second
+)
+
+// Run starts what moves pods as time passes, in real time: [Queue.FlushBackoff] every second and
+// [Queue.FlushUnschedulable] every half minute, until the context is cancelled. It returns at once. With a virtual clock,
+// call the two instead, at the instants that [Queue.NextFlush] tells.
+func (q *Queue) Run(ctx context.Context) {
+	go func() {
+		for sleep(ctx, q.untilBackoffFlush()) {
+			q.FlushBackoff()
+		}
+	}()
+	go func() {
+		q.FlushUnschedulable()
+		for sleep(ctx, unschedulableFlushInterval) {
+			q.FlushUnschedulable()
+		}
+	}()
+}
+
+// untilBackoffFlush aims at the beginning of a window, where windows apply, so that they are flushed whole.
+func (q *Queue) untilBackoffFlush() time.Duration {
+	if !q.popFromBackoff {
+		return backoffFlushInterval
+	}
+	now := q.clock.Now()
+	return now.Truncate(backoffFlushInterval).Add(backoffFlushInterval).Sub(now)
+}
+
+// sleep tells whether it was not interrupted.
+func sleep(ctx context.Context, duration time.Duration) bool {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return ctx.Err() == nil
+	}
+}
+
+// FlushBackoff moves the pods whose backoff is over to the active pool.
+func (q *Queue) FlushBackoff() {
+	q.mu.Lock()
+	defer q.unlock()
+	now := q.clock.Now()
+	var completed []*queuedPod
+	q.readyMu.Lock()
+	for _, heap := range []*podHeap{&q.backoff, &q.errorBackoff} {
+		for pod := heap.first(); pod != nil && !q.backingOff(pod.QueuedPodInfo, now); pod = heap.first() {
+			heap.remove(pod)
+			completed = append(completed, pod)
+		}
+	}
+	q.readyMu.Unlock()
+	for _, pod := range completed {
+		q.requeue(pod, CauseBackoffComplete, verdict{strategy: Immediately})
+	}
+}
+
+// FlushUnschedulable wakes the pods that have waited for an event for too long. Gated pods are asked about again, and
+// wait as long once more if the gate is still closed.
+func (q *Queue) FlushUnschedulable() {
+	q.mu.Lock()
+	defer q.unlock()
+	now := q.clock.Now()
+	var due []*queuedPod
+	waiting := &q.unschedulable.longest
+	for pod := waiting.first(); pod != nil && now.Sub(pod.waitingSince()) > q.maxInUnschedulable; pod = waiting.first() {
+		pod.WasFlushedFromUnschedulable, pod.FlushTimestamp = true, now
+		waiting.fix(pod)
+		pod.wake = verdict{strategy: AfterBackoff}
+		due = append(due, pod)
+	}
+	if len(due) == 0 {
+		return
+	}
+	what := q.events.occurrence(framework.EventUnschedulableTimeout(), nil, nil)
+	q.wake(due, what.label())
+	q.count(EventCost{Pods: len(due), Woken: len(due)})
+	q.record(what, "")
+}
+
+// NextBackoffFlush returns the first instant at which [Queue.FlushBackoff] has something to do; false if no pod backs off.
+func (q *Queue) NextBackoffFlush() (time.Time, bool) {
+	q.readyMu.Lock()
+	defer q.readyMu.Unlock()
+	var next time.Time
+	for _, heap := range []*podHeap{&q.backoff, &q.errorBackoff} {
+		if pod := heap.first(); pod != nil {
+			next = earliest(next, q.backoffEnd(pod.QueuedPodInfo))
+		}
+	}
+	return next, !next.IsZero()
+}
+
+// NextUnschedulableFlush returns the first instant at which [Queue.FlushUnschedulable] has something to do; false if no
+// pod waits for an event.
+func (q *Queue) NextUnschedulableFlush() (time.Time, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	pod := q.unschedulable.longest.first()
+	if pod == nil {
+		return time.Time{}, false
+	}
+	return q.waitEnd(pod), true
+}
+
+// waitEnd returns the first instant at which a pod has waited for an event for too long.
+func (q *Queue) waitEnd(pod *queuedPod) time.Time {
+	return pod.waitingSince().Add(q.maxInUnschedulable + time.Nanosecond)
+}
+
+// NextFlush returns the first instant at which one of the two flushes has something to do; false if neither will unless
+// something else happens first.
+func (q *Queue) NextFlush() (time.Time, bool) {
+	backoff, _ := q.NextBackoffFlush()
+	unschedulable, _ := q.NextUnschedulableFlush()
+	next := earliest(backoff, unschedulable)
+	return next, !next.IsZero()
+}
+
+// earliest returns the earlier of two instants, of which zero ones do not count.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

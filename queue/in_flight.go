@@ -1,0 +1,133 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"container/list"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// inFlight knows the pods that were popped and are neither given back nor done, and what happened meanwhile: one log of
+// events for all of them, in which every pod remembers the end as of when it was popped. Events that no pod needs any
+// more are unlinked. Queue.readyMu guards it; events are added and read with Queue.mu held as well.
+type inFlight struct {
+	pods map[types.UID]*inFlightPod
+	// oldestFirst has the pods that still need the log, as *inFlightPod.
+	oldestFirst *list.List
+	// before and last span the log: events that some pod needs come after before, up to last.
+	before, last *recordedEvent
+	length       int
+	// limit is how many events the log holds at most.
+	limit int
+	// observer may be nil.
+	observer Observer
+}
+
+// inFlightPod is a pod in flight.
+type inFlightPod struct {
+	key      types.NamespacedName
+	attempts int
+	since    time.Time
+	// before is the last event from before the pod was popped; nil if the log overflowed since.
+	before *recordedEvent
+	// element is the place in oldestFirst; nil if the log overflowed.
+	element *list.Element
+}
+
+// recordedEvent is an event of the log.
+type recordedEvent struct {
+	occurrence
+	// onlyFor is the pod that the event is about, if it concerns no other: an update of a pod in flight, or a request
+	// to activate it.
+	onlyFor types.UID
+	next    *recordedEvent
+}
+
+func newInFlight(limit int, observer Observer) inFlight {
+	start := &recordedEvent{}
+	return inFlight{
+		pods:        map[types.UID]*inFlightPod{},
+		oldestFirst: list.New(),
+		before:      start,
+		last:        start,
+		limit:       limit,
+		observer:    observer,
+	}
+}
+
+func (f *inFlight) has(uid types.UID) bool { return f.pods[uid] != nil }
+
+func (f *inFlight) add(pod *queuedPod, now time.Time) {
+	flying := &inFlightPod{key: pod.key(), attempts: pod.Attempts, since: now, before: f.last}
+	flying.element = f.oldestFirst.PushBack(flying)
+	f.pods[pod.Pod.UID] = flying
+	f.observe(CausePopped, 1)
+}
+
+// record adds an event, if there is a pod that may want it. When the log is full, the oldest pods let go of it: they
+// are tried again after their backoff, whatever happened.
+func (f *inFlight) record(what occurrence, onlyFor types.UID) {
+	if f.oldestFirst.Len() == 0 {
+		return
+	}
+	f.last.next = &recordedEvent{occurrence: what, onlyFor: onlyFor}
+	f.last = f.last.next
+	f.length++
+	f.observe(what.label(), 1)
+	if f.length <= f.limit {
+		return
+	}
+	full := f.before
+	for front := f.oldestFirst.Front(); front != nil && front.Value.(*inFlightPod).before == full; front = f.oldestFirst.Front() {
+		pod := f.oldestFirst.Remove(front).(*inFlightPod)
+		pod.before, pod.element = nil, nil
+	}
+	f.trim()
+}
+
+// done forgets a pod and the events that only it needed.
+func (f *inFlight) done(uid types.UID) {
+	pod := f.pods[uid]
+	if pod == nil {
+		return
+	}
+	delete(f.pods, uid)
+	f.observe(CausePopped, -1)
+	if pod.element != nil {
+		f.oldestFirst.Remove(pod.element)
+		f.trim()
+	}
+}
+
+// doneAll forgets everything.
+func (f *inFlight) doneAll() {
+	for uid := range f.pods {
+		f.done(uid)
+	}
+}
+
+// trim unlinks the events from before the oldest pod was popped.
+func (f *inFlight) trim() {
+	keepAfter := f.last
+	if front := f.oldestFirst.Front(); front != nil {
+		keepAfter = front.Value.(*inFlightPod).before
+	}
+	for f.before != keepAfter {
+		f.before = f.before.next
+		f.length--
+		f.observe(f.before.label(), -1)
+	}
+	if f.oldestFirst.Len() == 0 {
+		f.before = &recordedEvent{} // lets go of the objects of the last event
+		f.last = f.before
+	}
+}
+
+func (f *inFlight) observe(event string, delta int) {
+	if f.observer != nil {
+		f.observer.InFlightEvents(event, delta)
+	}
+}

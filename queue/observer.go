@@ -1,0 +1,85 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"iter"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+// Observer is told what happens in a queue, for traces and metrics.
+//
+// Its methods run with locks of the queue held: they must be quick, must not call the queue, and must not keep or
+// change what they are given beyond the pods themselves, which are immutable. Calls of PodMoved and InFlightEvents are
+// made one at a time, and in the order in which things happened; so are those of HintEvaluated among themselves, but a
+// pod can be popped while hints are evaluated.
+type Observer interface {
+	// PodMoved is called for every change of pool, and when a gate in the way gave a pod one rejector more without
+	// moving it. It is what metrics of the pods in pools (pending_pods) are derived from, and of those that come in
+	// (queue_incoming_pods_total), for which [PoolUnschedulable] and [PoolGated] are one. The end of a flight without a
+	// return is not a move.
+	PodMoved(PodMove)
+	// HintEvaluated is called for every answer of a queueing hint.
+	HintEvaluated(HintResult)
+	// InFlightEvents is called with the label of an event and +1 when the event is kept for pods in flight, and with -1
+	// when no pod needs it any more; and likewise with [CausePopped] for every pod that is popped, and is no longer in
+	// flight.
+	InFlightEvents(event string, delta int)
+}
+
+// Labels of causes in [PodMove] that are not events of the cluster.
+const (
+	// CauseAdded is a pod that is new to the queue.
+	CauseAdded = "UnscheduledPodAdd"
+	// CauseDeleted is a pod that left the queue because it was deleted, got a node, or gave way to another of its name.
+	CauseDeleted = "UnscheduledPodDelete"
+	// CauseAttemptFailed is a pod that was given back.
+	CauseAttemptFailed = "ScheduleAttemptFailure"
+	// CauseBackoffComplete is a pod that waited long enough since its last attempt.
+	CauseBackoffComplete = "BackoffComplete"
+	// CausePopFromBackoff is a pod that is popped before its backoff ended because no other pod was to be tried. It
+	// moves to the active pool with this cause, and in flight at once.
+	CausePopFromBackoff = "PopFromBackoffQ"
+	// CausePopped is a pod that was popped.
+	CausePopped = "PodPopped"
+	// CauseAlreadyInFlight is a pod that was dropped on its way out, because it is in flight already.
+	CauseAlreadyInFlight = "AlreadyInFlight"
+)
+
+// PodMove is a change of pool.
+type PodMove struct {
+	// Pod is the queue's own record, as it is after the move.
+	Pod *framework.QueuedPodInfo
+	// From and To are equal if only the rejectors changed. From is [PoolNone] for new pods, To for those that leave.
+	From, To Pool
+	// Cause is the label of the event that moved the pod, or one of the causes above.
+	Cause string
+	// Plugin is the plugin whose hint decided, if one did, and Strategy what the event was worth.
+	Plugin   string
+	Strategy Strategy
+	// NewRejector is the plugin that gates the pod if it had not rejected it before. A gauge of pods by rejector goes
+	// up for it, goes up for every rejector of a pod that comes from [PoolNone] or [PoolInFlight] instead, and goes
+	// down for every rejector of one that goes there.
+	NewRejector string
+}
+
+// HintResult is one answer of a queueing hint.
+type HintResult struct {
+	// Profile and Plugin say whose hint it is.
+	Profile, Plugin string
+	// Event is the label of the event.
+	Event string
+	// Hint is the answer. It is fwk.Queue if Err is not nil, which is also how a hint that panics is counted.
+	Hint fwk.QueueingHint
+	Err  error
+	// Duration is how long the hint took by the clock of the queue.
+	Duration time.Duration
+	// Pods are those that the answer holds for; only valid during the call.
+	Pods iter.Seq[*v1.Pod]
+}

@@ -1,0 +1,128 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// script writes down what an observer sees.
+type script struct{ lines []string }
+
+func (s *script) PodMoved(move PodMove) {
+	line := fmt.Sprintf("%s: %s -> %s by %s %s", move.Pod.Pod.Name, move.From, move.To, move.Cause, move.Strategy)
+	if move.Plugin != "" {
+		line += " of " + move.Plugin
+	}
+	if move.NewRejector != "" {
+		line += ", now rejected by " + move.NewRejector
+	}
+	s.lines = append(s.lines, line)
+}
+
+func (s *script) HintEvaluated(result HintResult) {
+	line := fmt.Sprintf("%s/%s on %s: %s", result.Profile, result.Plugin, result.Event, result.Hint)
+	if result.Err != nil {
+		line += ", " + result.Err.Error()
+	}
+	for pod := range result.Pods {
+		line += " " + pod.Name
+	}
+	s.lines = append(s.lines, line)
+}
+
+func (s *script) InFlightEvents(event string, delta int) {
+	s.lines = append(s.lines, fmt.Sprintf("%+d %s", delta, event))
+}
+
+func TestObserverSeesEveryChange(t *testing.T) {
+	shut := true
+	skipping := plugin("Skips", nodeAdded, answering(fwk.QueueSkip, nil))
+	failing := plugin("Fails", nodeAdded, answering(fwk.QueueSkip, errors.New("broken")))
+	f := newFixture(t, withClasses(gatedWhile("Gate", &shut, volumeAdded), skipping, failing))
+	seen := &script{}
+	f.observer, f.inFlight.observer = seen, seen
+	for _, step := range []struct {
+		name string
+		do   func()
+		want []string
+	}{
+		{"a gated pod is added", func() { f.Add(newPod("pod", label("shape", "round"))) },
+			[]string{"pod:  -> gated by UnscheduledPodAdd Immediately, now rejected by Gate"}},
+		{"its gate stays shut", func() { f.Move(volumeAdded, nil, node, nil) },
+			[]string{"default/Gate on PersistentVolumeAdd: Queue pod"}},
+		{"its gate opens", func() { shut = false; f.Move(volumeAdded, nil, node, nil) },
+			[]string{"default/Gate on PersistentVolumeAdd: Queue pod", "pod: gated -> active by PersistentVolumeAdd AfterBackoff of Gate"}},
+		{"it is popped, and something happens", func() { f.pop("pod"); f.Move(nodeAdded, nil, node, nil) },
+			[]string{"+1 PodPopped", "pod: active -> inFlight by PodPopped Skip", "+1 NodeAdd"}},
+		{"it is done", func() { f.Done("pod") }, []string{"-1 PodPopped", "-1 NodeAdd"}},
+		{"two pods of a class wait", func() {
+			f.park(newPod("a", label("shape", "round")), "Skips")
+			f.park(newPod("b", label("shape", "round")), "Skips", "*Fails")
+			seen.lines = nil
+			f.Move(nodeAdded, nil, node, nil)
+		}, []string{
+			"default/Fails on NodeAdd: Queue, broken b",
+			"default/Skips on NodeAdd: QueueSkip a b",
+			"b: unschedulable -> active by NodeAdd Immediately of Fails",
+		}},
+		{"a pod is popped early", func() {
+			f.Delete(newPod("a"))
+			f.giveBack(f.pop("b"), "Fails")
+			seen.lines = nil
+			f.Move(nodeAdded, nil, node, nil)
+			f.pop("b")
+		}, []string{
+			"default/Fails on NodeAdd: Queue, broken b",
+			"b: unschedulable -> backoff by NodeAdd AfterBackoff of Fails",
+			"b: backoff -> active by PopFromBackoffQ Skip",
+			"+1 PodPopped",
+			"b: active -> inFlight by PodPopped Skip",
+		}},
+	} {
+		seen.lines = nil
+		step.do()
+		wantEqual(t, step.name, seen.lines, step.want)
+	}
+}
+
+func TestGaugesComeDownAgain(t *testing.T) {
+	shut := true
+	f := newFixture(t, withPlugins(gatedWhile("Gate", &shut, nodeAdded), plugin("P", nodeAdded, nil)))
+	f.Add(newPod("pod"))
+	f.Move(nodeAdded, nil, node, nil) // gated again, but counted once
+	wantEqual(t, "pods by rejector", f.seen.rejectors, map[string]int{"Gate": 1})
+	wantEqual(t, "pods that came in", f.seen.incoming, map[string]int{"gated UnscheduledPodAdd": 1})
+	shut = false
+	f.Move(nodeAdded, nil, node, nil)
+	wantEqual(t, "pods by rejector, ungated", f.seen.rejectors, map[string]int{"Gate": 1})
+	info := f.pop("pod")
+	wantEqual(t, "pods by rejector, popped", f.seen.rejectors, map[string]int{"Gate": 0})
+	f.giveBack(info, "P", "*Q")
+	wantEqual(t, "pods by rejector, given back", f.seen.rejectors, map[string]int{"Gate": 0, "P": 1, "Q": 1})
+	shut = true
+	f.step(time.Minute)
+	f.Move(nodeAdded, nil, node, nil)
+	wantEqual(t, "pods by rejector, gated", f.seen.rejectors, map[string]int{"Gate": 1, "P": 1, "Q": 1})
+	f.Delete(newPod("pod"))
+	wantEqual(t, "pods by rejector, deleted", f.seen.rejectors, map[string]int{"Gate": 0, "P": 0, "Q": 0})
+}
+
+func TestHintDurationIsByTheClockOfTheQueue(t *testing.T) {
+	var f *fixture
+	f = newFixture(t, withPlugins(plugin("P", nodeAdded, func(klog.Logger, *v1.Pod, any, any) (fwk.QueueingHint, error) {
+		f.step(time.Second)
+		return fwk.Queue, nil
+	})))
+	f.park(newPod("pod"), "P")
+	f.Move(nodeAdded, nil, node, nil)
+	wantEqual(t, "duration", f.seen.hints[0].Duration, time.Second)
+}

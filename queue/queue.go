@@ -1,0 +1,295 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+var (
+	_ fwk.PodNominator = &Queue{}
+	_ fwk.PodActivator = &Queue{}
+)
+
+// ErrClosed is what [Queue.Pop] returns once the queue is closed and has no pod left to pop.
+var ErrClosed = errors.New("the scheduling queue is closed")
+
+// Queue is the scheduling queue. Its methods are safe for concurrent use.
+type Queue struct {
+	// These never change.
+	ctx                context.Context
+	logger             klog.Logger
+	clock              clock.PassiveClock
+	less               fwk.LessFunc
+	profiles           map[string]Profile
+	registered         map[string][]fwk.ClusterEvent // by plugin, over all profiles
+	initialBackoff     time.Duration
+	maxBackoff         time.Duration
+	maxInUnschedulable time.Duration
+	popFromBackoff     bool
+	observer           Observer
+
+	// Nominator knows the nominated pods; the queue keeps it up to date. It has its own lock.
+	*Nominator
+
+	// Locks are taken in this order: mu, readyMu, the lock of the nominator.
+
+	// mu is held over everything that changes the queue, except for Pop, TryPop and Done, which must not wait for it:
+	// hints and PreEnqueue plugins run under it. It guards the following fields, and pods that wait for an event.
+	mu            sync.Mutex
+	unschedulable unschedulablePods
+	events        eventIndex
+	order         uint64 // the order of the last pod that came into a pool
+	eventCount    int64
+	lastEvent     EventCost
+	allEvents     EventCost
+	// becamePoppable is set until mu is released, which is when those who wait in Pop are told, so that they see the
+	// best pod and not the first.
+	becamePoppable bool
+
+	// readyMu is held for moments only. It guards the following fields, and pods of the heaps. A pod can be popped as
+	// soon as readyMu is free, unless it was taken out of its heap.
+	readyMu      sync.Mutex
+	ready        *sync.Cond // a pod became poppable, or the queue was closed
+	pods         map[types.NamespacedName]*queuedPod
+	active       podHeap
+	backoff      podHeap // of rejected pods
+	errorBackoff podHeap // of pods that failed without a rejection
+	inFlight     inFlight
+	cycles       int64
+	closed       bool
+}
+
+// New returns an empty queue. Plugins get the context when they are run; it does not end the queue. An error says which
+// options are wrong.
+func New(ctx context.Context, options Options) (*Queue, error) {
+	options, err := options.completed()
+	if err != nil {
+		return nil, fmt.Errorf("creating the scheduling queue: %w", err)
+	}
+	q := &Queue{
+		ctx:                ctx,
+		logger:             options.Logger,
+		clock:              options.Clock,
+		less:               options.Less,
+		profiles:           options.Profiles,
+		registered:         registeredEvents(options.Profiles),
+		initialBackoff:     options.InitialBackoff,
+		maxBackoff:         options.MaxBackoff,
+		maxInUnschedulable: options.MaxInUnschedulable,
+		popFromBackoff:     !options.DisablePopFromBackoff,
+		observer:           options.Observer,
+		Nominator:          NewNominator(options.PodLister),
+		events:             newEventIndex(options.Profiles),
+		pods:               map[types.NamespacedName]*queuedPod{},
+		errorBackoff:       newPodHeap(errorBackoffLess),
+		inFlight:           newInFlight(options.MaxInFlightEvents, options.Observer),
+	}
+	q.active, q.backoff = newPodHeap(q.activeLess), newPodHeap(q.backoffLess)
+	q.unschedulable = newUnschedulablePods(requeueIndex{
+		groups:  map[rejector][]*classGroup{},
+		known:   func(profile string) bool { _, ok := q.profiles[profile]; return ok },
+		classOf: q.classOf,
+	})
+	q.ready = sync.NewCond(&q.readyMu)
+	return q, nil
+}
+
+// unlock releases mu, and tells those who wait in Pop if there is something to pop.
+func (q *Queue) unlock() {
+	poppable := q.becamePoppable
+	q.becamePoppable = false
+	q.mu.Unlock()
+	if poppable {
+		q.ready.Broadcast()
+	}
+}
+
+// Add puts a new pod into the queue, in place of one of the same name. It becomes active unless a gate keeps it out. Its
+// nomination, if its status has one, is known before it can be popped.
+func (q *Queue) Add(pod *v1.Pod) {
+	info := framework.NewQueuedPodInfo(pod, q.clock.Now())
+	info.PodSignature = q.sign(pod)
+	q.mu.Lock()
+	defer q.unlock()
+	q.add(info)
+}
+
+func (q *Queue) add(info *framework.QueuedPodInfo) {
+	if replaced := q.remove(info.Pod); replaced != nil {
+		q.DeleteNominatedPodIfExists(replaced.Pod)
+	}
+	q.AddNominatedPod(q.logger, info.PodInfo, nil)
+	q.requeue(&queuedPod{QueuedPodInfo: info, heapIndex: -1}, CauseAdded, verdict{strategy: Immediately})
+}
+
+// Update takes over a newer version of an unscheduled pod. If the pod waits for an event, the update is one: the hints
+// of the plugins that rejected it are asked. If it is in flight, they are asked when it is given back. An unknown pod,
+// or one that replaces another of the same name, is added.
+func (q *Queue) Update(oldPod, newPod *v1.Pod) {
+	if oldPod == nil {
+		oldPod = newPod
+	}
+	updates := framework.PodEvents(oldPod, newPod, true)
+	version := framework.NewQueuedPodInfo(newPod, q.clock.Now())
+	version.PodSignature = q.sign(newPod)
+	q.mu.Lock()
+	defer q.unlock()
+	if q.updateReady(oldPod, version, updates) {
+		return
+	}
+	pod := q.waiting(newPod.Namespace, newPod.Name)
+	if pod == nil || pod.Pod.UID != newPod.UID {
+		q.DeleteNominatedPodIfExists(oldPod)
+		q.add(version)
+		return
+	}
+	q.unschedulable.index.remove(pod)
+	replaceVersion(pod, version)
+	q.unschedulable.index.add(pod)
+	q.UpdateNominatedPod(q.logger, oldPod, version.PodInfo)
+	for _, event := range updates {
+		what := q.events.occurrence(event, oldPod, newPod)
+		if worth := q.judge(pod, &what); worth.strategy > Skip && q.updateMoves(pod, worth, what.label()) {
+			return
+		}
+	}
+}
+
+// updateMoves requeues a pod after one update of several, and tells whether the others no longer matter: it can be
+// popped, or would only be sent where it is.
+func (q *Queue) updateMoves(pod *queuedPod, worth verdict, cause string) bool {
+	if pod.pool == PoolBackoff {
+		if worth.strategy != Immediately {
+			return false
+		}
+		q.readyMu.Lock()
+		q.take(pod)
+		q.readyMu.Unlock()
+	}
+	q.requeue(pod, cause, worth)
+	return pod.pool == PoolActive || pod.pool == PoolBackoff && q.popFromBackoff
+}
+
+// updateReady updates a pod that is in flight or can be popped, without giving it a chance to change from one to the
+// other meanwhile, and tells whether there was one. It needs mu.
+func (q *Queue) updateReady(oldPod *v1.Pod, version *framework.QueuedPodInfo, updates []fwk.ClusterEvent) bool {
+	newPod := version.Pod
+	q.readyMu.Lock()
+	defer q.readyMu.Unlock()
+	if q.inFlight.has(newPod.UID) {
+		for _, event := range updates {
+			q.inFlight.record(q.events.occurrence(event, oldPod, newPod), newPod.UID)
+		}
+		return true
+	}
+	pod := q.pods[podKey(newPod.Namespace, newPod.Name)]
+	if pod == nil || pod.pool.waits() || pod.Pod.UID != newPod.UID {
+		return false
+	}
+	replaceVersion(pod, version)
+	if pod.pool == PoolActive {
+		q.active.fix(pod)
+	} else {
+		q.backoffHeap(pod).fix(pod)
+	}
+	q.UpdateNominatedPod(q.logger, oldPod, version.PodInfo)
+	return true
+}
+
+// replaceVersion gives a pod what a record of a newer version of it says about the version, and keeps its history.
+// Whoever has the old version keeps that.
+func replaceVersion(pod *queuedPod, version *framework.QueuedPodInfo) {
+	pod.PodInfo, pod.PodSignature = version.PodInfo, version.PodSignature
+}
+
+// Delete takes a pod out of the queue, if it is there, and withdraws its nomination. A pod in flight stays in flight.
+func (q *Queue) Delete(pod *v1.Pod) {
+	q.mu.Lock()
+	defer q.unlock()
+	q.DeleteNominatedPodIfExists(pod)
+	q.remove(pod)
+}
+
+// remove takes the pod that has the name of the given one out of the queue and returns it, nil if there is none. It
+// needs mu.
+func (q *Queue) remove(named *v1.Pod) *queuedPod {
+	q.readyMu.Lock()
+	defer q.readyMu.Unlock()
+	pod := q.pods[podKey(named.Namespace, named.Name)]
+	if pod == nil {
+		return nil
+	}
+	delete(q.pods, pod.key())
+	if pod.pool.waits() {
+		q.unschedulable.remove(pod)
+	} else {
+		q.take(pod)
+	}
+	q.observeMove(PodMove{Pod: pod.QueuedPodInfo, From: pod.pool, To: PoolNone, Cause: CauseDeleted})
+	pod.pool = PoolNone
+	return pod
+}
+
+// waiting returns the pod of a name if it waits for an event, nil otherwise. It needs mu.
+func (q *Queue) waiting(namespace, name string) *queuedPod {
+	q.readyMu.Lock()
+	defer q.readyMu.Unlock()
+	if pod := q.pods[podKey(namespace, name)]; pod != nil && pod.pool.waits() {
+		return pod
+	}
+	return nil
+}
+
+// AddUnschedulable gives back a popped pod whose attempt failed. Its UnschedulablePlugins and PendingPlugins say which
+// plugins rejected it; without any, the failure was an error and it is tried again after a backoff. Otherwise it waits
+// for an event that one of them wants, unless one happened while it was in flight. The pod is no longer in flight
+// afterwards, whatever the outcome, and info belongs to the queue unless there is an error: the pod is in the queue
+// already.
+func (q *Queue) AddUnschedulable(info *framework.QueuedPodInfo) error {
+	signature := q.sign(info.Pod) // anew, because an update while it was in flight may have changed it
+	q.mu.Lock()
+	defer q.unlock()
+	if pool := q.poolOf(info.Pod); pool != PoolNone {
+		q.Done(info.Pod.UID)
+		return fmt.Errorf("giving back a pod after a failed attempt: pod %v is already present in the %s queue", klog.KObj(info.Pod), pool)
+	}
+	pod := &queuedPod{QueuedPodInfo: info, pool: PoolInFlight, heapIndex: -1}
+	if pod.rejected() {
+		info.UnschedulableCount++
+		info.ConsecutiveErrorsCount = 0
+	} else {
+		info.ConsecutiveErrorsCount++
+	}
+	info.Timestamp = q.clock.Now()
+	info.BackoffExpiration, info.FlushTimestamp = time.Time{}, time.Time{}
+	info.WasFlushedFromUnschedulable = false
+	info.PodSignature = signature
+	worth := q.judgeAttempt(pod)
+	q.Done(info.Pod.UID) // before the pod can be popped again
+	q.requeue(pod, CauseAttemptFailed, worth)
+	return nil
+}
+
+// poolOf needs mu, without which the answer does not last.
+func (q *Queue) poolOf(pod *v1.Pod) Pool {
+	q.readyMu.Lock()
+	defer q.readyMu.Unlock()
+	if queued := q.pods[podKey(pod.Namespace, pod.Name)]; queued != nil {
+		return queued.pool
+	}
+	return PoolNone
+}

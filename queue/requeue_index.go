@@ -1,0 +1,146 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// requeueIndex finds the waiting pods that an event concerns without a look at the others. Pods are grouped by profile
+// and plugin that rejected them, a pod with several rejectors in several groups, then by the plugin that gates them, so
+// that pods behind a gate that an event cannot lift are passed over together, and then by class: pods for which the
+// hints of the plugin give the same answer, so that one is asked for all. Queue.mu guards it.
+type requeueIndex struct {
+	groups map[rejector][]*classGroup
+	// strays are pods of no known profile, of which no plugin can be asked.
+	strays hintClass
+	// known tells whether there is a profile of a name, and classOf returns the class of a pod, or false if hints are
+	// to be asked for that pod alone.
+	known   func(profile string) bool
+	classOf func(profile, plugin string, pod *v1.Pod) (string, bool)
+}
+
+type rejector struct{ profile, plugin string }
+
+// classGroup is the pods that one plugin rejected and one plugin gates; usually none does, and the name is empty.
+type classGroup struct {
+	gatingPlugin string
+	classes      []*hintClass
+	// byName has the classes that can have several pods.
+	byName map[string]*hintClass
+}
+
+// hintClass is pods of which the hints of one plugin are asked once.
+type hintClass struct {
+	group    *classGroup
+	position int
+	name     string
+	shared   bool
+	members  []*membership
+}
+
+// membership is the place of a pod in a class.
+type membership struct {
+	pod      *queuedPod
+	class    *hintClass
+	position int
+}
+
+func (x *requeueIndex) add(pod *queuedPod) {
+	if !x.known(pod.profile()) {
+		pod.memberships = make([]membership, 1)
+		x.strays.add(&pod.memberships[0], pod)
+		return
+	}
+	plugins := sets.List(pod.RejectorPlugins())
+	pod.memberships = make([]membership, len(plugins)) // as long as it ever gets: classes point into it
+	for i, plugin := range plugins {
+		group := x.group(rejector{pod.profile(), plugin}, pod.GatingPlugin)
+		name, shared := x.classOf(pod.profile(), plugin, pod.Pod)
+		group.class(name, shared).add(&pod.memberships[i], pod)
+	}
+}
+
+func (x *requeueIndex) remove(pod *queuedPod) {
+	for i := range pod.memberships {
+		pod.memberships[i].leave()
+	}
+	pod.memberships = nil
+}
+
+func (x *requeueIndex) group(key rejector, gatingPlugin string) *classGroup {
+	for _, group := range x.groups[key] {
+		if group.gatingPlugin == gatingPlugin {
+			return group
+		}
+	}
+	group := &classGroup{gatingPlugin: gatingPlugin, byName: map[string]*hintClass{}}
+	x.groups[key] = append(x.groups[key], group)
+	return group
+}
+
+// class returns the class of a name, or a new one if it is not to be shared.
+func (g *classGroup) class(name string, shared bool) *hintClass {
+	if shared {
+		if class := g.byName[name]; class != nil {
+			return class
+		}
+	}
+	class := &hintClass{group: g, position: len(g.classes), name: name, shared: shared}
+	g.classes = append(g.classes, class)
+	if shared {
+		g.byName[name] = class
+	}
+	return class
+}
+
+func (c *hintClass) add(place *membership, pod *queuedPod) {
+	*place = membership{pod: pod, class: c, position: len(c.members)}
+	c.members = append(c.members, place)
+}
+
+// leave takes a pod out of its class: the last one gets its place. A class without pods is dropped alike.
+func (m *membership) leave() {
+	class := m.class
+	last := len(class.members) - 1
+	class.members[m.position] = class.members[last]
+	class.members[m.position].position = m.position
+	class.members[last] = nil
+	class.members = class.members[:last]
+	if last == 0 && class.group != nil {
+		class.drop()
+	}
+}
+
+func (c *hintClass) drop() {
+	group := c.group
+	last := len(group.classes) - 1
+	group.classes[c.position] = group.classes[last]
+	group.classes[c.position].position = c.position
+	group.classes[last] = nil
+	group.classes = group.classes[:last]
+	if c.shared {
+		delete(group.byName, c.name)
+	}
+}
+
+// settled tells whether nothing can improve the verdict on any pod of the class.
+func (c *hintClass) settled() bool {
+	for _, member := range c.members {
+		if !member.pod.wake.final(member.pod) {
+			return false
+		}
+	}
+	return true
+}
+
+// pods is an iter.Seq of the pods of the class.
+func (c *hintClass) pods(yield func(*v1.Pod) bool) {
+	for _, member := range c.members {
+		if !yield(member.pod.Pod) {
+			return
+		}
+	}
+}
