@@ -1,0 +1,59 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plugins
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// Description is what there is to say about an in-tree plugin without running it.
+type Description struct {
+	Name string
+	// Points are the extension points that the plugin implements, in the order in which a pod passes them.
+	Points []profiles.ExtensionPoint
+	// EnabledByDefault tells whether the default profile has the plugin.
+	EnabledByDefault bool
+	// DefaultWeight is the weight of the plugin's scores in the default profile; zero for plugins that don't score.
+	DefaultWeight int32
+	// Built is false for a stand-in, which rejects pods that need the plugin.
+	Built bool
+}
+
+// Describe returns a description of every in-tree plugin, in the order of the default profile. It builds the default
+// profile to see what the plugins implement, and fails only if that does.
+func Describe(ctx context.Context) ([]Description, error) {
+	profile := profiles.DefaultProfile("")
+	built, err := runtime.NewFramework(ctx, NewInTreeRegistry(), profile, runtime.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("building the default profile to describe its plugins: %w", err)
+	}
+	defer built.Close()
+	return describe(profile, built.Resolved()), nil
+}
+
+func describe(profile *profiles.Profile, resolved *profiles.Resolved) []Description {
+	standIns := standIns()
+	var descriptions []Description
+	for _, enabled := range profile.Plugins.MultiPoint.Enabled {
+		_, isStandIn := standIns[enabled.Name]
+		description := Description{Name: enabled.Name, EnabledByDefault: true, Built: !isStandIn}
+		for _, point := range profiles.AllExtensionPoints() {
+			for _, plugin := range resolved.Points[point] {
+				if plugin.Name != enabled.Name {
+					continue
+				}
+				description.Points = append(description.Points, point)
+				if point == profiles.Score {
+					description.DefaultWeight = plugin.Weight
+				}
+			}
+		}
+		descriptions = append(descriptions, description)
+	}
+	return descriptions
+}

@@ -1,0 +1,24 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plugins holds the in-tree plugins, a package each, and the registry of them all.
+//
+// [NewInTreeRegistry] has every plugin that the default profile names. To use a plugin of one's own, add it to the
+// registry before building a framework from it; [Describe] tells what is in the registry of this version.
+//
+// # The plugins
+//
+// Every plugin has a package named like the plugin in lower case, with the same files: plugin.go (what the plugin
+// decides, its constructor New, and which interfaces it implements), filter.go, score.go, events.go (the events that
+// requeue a pod that the plugin rejected, and their hints) and sign.go (what the plugin reads of a pod), as far as they
+// apply. The comment of a plugin's package says in a few lines where it runs, which arguments it takes, what wakes its
+// pods, and what its answers depend on.
+//
+// Package notbuilt has stand-ins for the plugins of the default profile that Rouse does not have yet. They reject pods
+// that need the missing plugin instead of placing them wrongly.
+//
+// # Concurrency
+//
+// A plugin does not change after New. Filter and Score may be called concurrently for different nodes, hints, SignPod
+// and PreEnqueue at any time.
+package plugins

@@ -1,0 +1,61 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plugins_test
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// quietHours is a plugin of one's own.
+type quietHours struct{}
+
+func (quietHours) Name() string { return "QuietHours" }
+
+func (quietHours) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *fwk.Status {
+	return fwk.NewStatus(fwk.Unschedulable, "it is quiet hour on this node")
+}
+
+// A plugin of one's own is added to the registry, and named in a profile.
+func ExampleNewInTreeRegistry() {
+	ctx := context.Background()
+	registry := plugins.NewInTreeRegistry()
+	err := registry.Register("QuietHours", func(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
+		return quietHours{}, nil
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	profile := profiles.DefaultProfile("quiet-scheduler")
+	profile.Plugins.Filter.Enabled = []configv1.Plugin{{Name: "QuietHours"}}
+
+	built, err := runtime.NewFramework(ctx, registry, profile, runtime.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer built.Close()
+
+	node := framework.NewNodeInfo()
+	node.SetNode(&v1.Node{Status: v1.NodeStatus{
+		Allocatable: v1.ResourceList{v1.ResourcePods: resource.MustParse("10")},
+	}})
+	state, pod := framework.NewCycleState(), &v1.Pod{}
+	built.RunPreFilterPlugins(ctx, state, pod)
+	status := built.RunFilterPlugins(ctx, state, pod, node)
+	fmt.Printf("%s: %s\n", status.Plugin(), status.Message())
+	// Output: QuietHours: it is quiet hour on this node
+}

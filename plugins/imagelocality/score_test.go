@@ -1,0 +1,130 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imagelocality_test
+
+import (
+	"errors"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/imagelocality"
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+)
+
+const mebibyte = 1 << 20
+
+func container(image string) func(*v1.Pod) {
+	return func(pod *v1.Pod) { pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Image: image}) }
+}
+
+func initContainer(image string) func(*v1.Pod) {
+	return func(pod *v1.Pod) {
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, v1.Container{Image: image})
+	}
+}
+
+func imageVolume(reference string) func(*v1.Pod) {
+	return fixture.Volume("image", v1.VolumeSource{Image: &v1.ImageVolumeSource{Reference: reference}})
+}
+
+// cluster has four nodes, of which the first holds the given images.
+func cluster(images map[string]*fwk.ImageStateSummary) (*imagelocality.Plugin, *framework.NodeInfo) {
+	handle := &fixture.Handle{}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		handle.Nodes.Infos = append(handle.Nodes.Infos, fixture.NodeInfo(fixture.Node(name)))
+	}
+	first := handle.Nodes.Infos[0]
+	first.SetImageStates(images)
+	plugin, _ := imagelocality.New(nil, nil, handle)
+	return plugin.(*imagelocality.Plugin), first
+}
+
+func TestScore(t *testing.T) {
+	// Sizes in MiB, and how many of the four nodes hold them.
+	holding := map[string]*fwk.ImageStateSummary{
+		"small:latest":      {Size: 20 * mebibyte, NumNodes: 4},
+		"medium:latest":     {Size: 250 * mebibyte, NumNodes: 4},
+		"large:v1":          {Size: 900 * mebibyte, NumNodes: 4},
+		"giant:latest":      {Size: 5000 * mebibyte, NumNodes: 4},
+		"rare:latest":       {Size: 800 * mebibyte, NumNodes: 1},
+		"odd:latest":        {Size: 100*mebibyte + 3, NumNodes: 3},
+		"reg:5000/x:latest": {Size: 250 * mebibyte, NumNodes: 4},
+		"by@sha256:abc":     {Size: 250 * mebibyte, NumNodes: 4},
+	}
+	tests := []struct {
+		name string
+		pod  *v1.Pod
+		want int64
+	}{
+		{"no image on the node", fixture.Pod("p", container("other")), 0},
+		{"below the floor", fixture.Pod("p", container("small")), 0},
+		// 100*(250-23)/(1000-23) = 23.2.
+		{"one image", fixture.Pod("p", container("medium")), 23},
+		// 100*(900-23)/977 = 89.8.
+		{"larger image wins", fixture.Pod("p", container("large:v1")), 89},
+		{"limit clamped at 1000 MiB per image", fixture.Pod("p", container("giant")), 100},
+		// 100*(250+900-23)/(2000-23) = 57.0.
+		{"both images on one node", fixture.Pod("p", container("medium"), container("large:v1")), 57},
+		// 100*(250-23)/1977 = 11.5.
+		{"one of two images", fixture.Pod("p", container("medium"), container("other")), 11},
+		// 100*(500-23)/1977 = 24.1.
+		{"the same image twice", fixture.Pod("p", container("medium"), container("medium")), 24},
+		// The sum is clamped, not each image: 100*(2000-23)/1977.
+		{"a giant and a small image", fixture.Pod("p", container("giant"), container("small")), 100},
+		// 800/4 = 200: 100*(200-23)/977 = 18.1.
+		{"an image that few nodes hold", fixture.Pod("p", container("rare")), 18},
+		// 100*(250+900-23)/1977 = 57.0.
+		{"init containers included", fixture.Pod("p", initContainer("medium"), container("large:v1")), 57},
+		{"image volume like a container", fixture.Pod("p", imageVolume("medium"), container("large:v1")), 57},
+		{
+			"other volumes don't count",
+			fixture.Pod("p", container("medium"), fixture.Volume("v", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}})),
+			23,
+		},
+		// Scaled sizes are cut one by one, which only shows in bytes: 75 MiB + 2, twice; 100*(150-23)/1977 = 6.4.
+		{"several small images", fixture.Pod("p", container("odd"), container("odd")), 6},
+		{"explicit tag", fixture.Pod("p", container("medium:latest")), 23},
+		{"another tag", fixture.Pod("p", container("medium:v2")), 0},
+		{"port of a registry is no tag", fixture.Pod("p", container("reg:5000/x")), 23},
+		{"digest", fixture.Pod("p", container("by@sha256:abc")), 23},
+		{"no containers", fixture.Pod("p"), 0},
+	}
+	pl, node := cluster(holding)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, status := pl.Score(t.Context(), framework.NewCycleState(), tt.pod, node)
+			fixture.CheckStatus(t, status, nil)
+			if got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+	if pl.ScoreExtensions() != nil {
+		t.Error("the plugin normalises scores")
+	}
+}
+
+func TestScoreNodeWithoutImages(t *testing.T) {
+	pl, node := cluster(nil)
+	got, status := pl.Score(t.Context(), nil, fixture.Pod("p", container("medium")), node)
+	fixture.CheckStatus(t, status, nil)
+	if got != 0 {
+		t.Errorf("got %d, want 0", got)
+	}
+}
+
+func TestScoreSnapshotFails(t *testing.T) {
+	handle := &fixture.Handle{Nodes: fixture.Nodes{Err: errors.New("broken")}}
+	plugin, err := imagelocality.New(t.Context(), nil, handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, status := plugin.(*imagelocality.Plugin).Score(t.Context(), nil, fixture.Pod("p"), fixture.NodeInfo(fixture.Node("a")))
+	if !status.IsError() {
+		t.Errorf("got %v, want Error", status.Code())
+	}
+}

@@ -1,0 +1,56 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeports_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugins/nodeports"
+)
+
+func TestSignPod(t *testing.T) {
+	pod := fixture.Pod("p",
+		fixture.Container(), in(regular, tcp(8080), port("127.0.0.1", v1.ProtocolUDP, 53)),
+		fixture.InitContainer(), in(initial, tcp(9090)),
+		fixture.Sidecar(), in(initial, tcp(8080)))
+	fragments, status := (&nodeports.Plugin{}).SignPod(t.Context(), pod)
+	fixture.CheckStatus(t, status, nil)
+	want := []fwk.SignFragment{{Key: fwk.HostPortsSignerName, Value: []int32{53, 8080, 9090}}}
+	if diff := cmp.Diff(want, fragments); diff != "" {
+		t.Errorf("fragments differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestHintClass(t *testing.T) {
+	tests := []struct {
+		name  string
+		a, b  *v1.Pod
+		alike bool
+	}{
+		{"same ports in another order", wanting(tcp(1), tcp(2)), wanting(tcp(2), tcp(1)), true},
+		{"same port twice", wanting(tcp(1), tcp(1)), wanting(tcp(1)), true},
+		{"no protocol is TCP", wanting(port("", "", 1)), wanting(tcp(1)), true},
+		{"no IP is 0.0.0.0", wanting(tcp(1)), wanting(port("0.0.0.0", v1.ProtocolTCP, 1)), true},
+		{"ports of plain init containers don't count", wanting(tcp(1)), fixture.Pod("p",
+			fixture.Container(), in(regular, tcp(1)), fixture.InitContainer(), in(initial, tcp(2))), true},
+		{"other port", wanting(tcp(1)), wanting(tcp(2)), false},
+		{"other protocol", wanting(tcp(1)), wanting(port("", v1.ProtocolUDP, 1)), false},
+		{"other IP", wanting(tcp(1)), wanting(port("127.0.0.1", v1.ProtocolTCP, 1)), false},
+	}
+	pl := &nodeports.Plugin{}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a, okA := pl.HintClass(tt.a)
+			b, okB := pl.HintClass(tt.b)
+			if !okA || !okB || (a == b) != tt.alike {
+				t.Errorf("got classes %q (%v) and %q (%v), want alike %v", a, okA, b, okB, tt.alike)
+			}
+		})
+	}
+}

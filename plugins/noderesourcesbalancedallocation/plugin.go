@@ -1,0 +1,56 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package noderesourcesbalancedallocation is the plugin NodeResourcesBalancedAllocation: nodes are preferred on which the
+// pod would make the use of the different resources more even, so that no node runs out of one while another lies idle.
+//
+//   - Extension points: PreScore, Score, Sign.
+//   - Arguments: NodeResourcesBalancedAllocationArgs, the resources to balance.
+//   - Wakes on: nothing, since it rejects no pod.
+//   - Reads: the requests of the pod, and what the node offers and has given to its pods.
+package noderesourcesbalancedallocation
+
+import (
+	"context"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/noderesources"
+	"github.com/rouse-scheduler/rouse/plugins/internal/pluginargs"
+	"github.com/rouse-scheduler/rouse/profiles"
+)
+
+// Name is the name of the plugin in profiles.
+const Name = "NodeResourcesBalancedAllocation"
+
+var (
+	_ fwk.PreScorePlugin = &Plugin{}
+	_ fwk.ScorePlugin    = &Plugin{}
+	_ fwk.SignPlugin     = &Plugin{}
+)
+
+// Plugin implements NodeResourcesBalancedAllocation. Nothing in it changes after New.
+type Plugin struct {
+	classes noderesources.DeviceClasses
+	weighed []noderesources.Weighed
+}
+
+// New builds the plugin from *configv1.NodeResourcesBalancedAllocationArgs, where nil means all defaults.
+func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	args, err := pluginargs.Of[configv1.NodeResourcesBalancedAllocationArgs](Name, object)
+	if err != nil {
+		return nil, err
+	}
+	if err := profiles.ValidateNodeResourcesBalancedAllocationArgs(nil, args).ToAggregate(); err != nil {
+		return nil, err
+	}
+	return &Plugin{
+		classes: noderesources.NewDeviceClasses(handle),
+		weighed: noderesources.NewWeighed(args.Resources),
+	}, nil
+}
+
+// Name implements fwk.Plugin.
+func (pl *Plugin) Name() string { return Name }

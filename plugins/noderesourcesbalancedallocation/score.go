@@ -1,0 +1,72 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package noderesourcesbalancedallocation
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/noderesources"
+	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
+)
+
+const preScoreKey fwk.StateKey = "PreScore" + Name
+
+// balancedRequest is what the pod being scheduled requests, one number for each balanced resource.
+type balancedRequest struct{ amounts []int64 }
+
+// Clone implements fwk.StateData; the numbers never change and are shared.
+func (b *balancedRequest) Clone() fwk.StateData { return b }
+
+// PreScore implements fwk.PreScorePlugin. It skips a pod that requests none of the balanced resources.
+func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
+	request := pl.newBalancedRequest(pod)
+	if request.isEmpty() {
+		return fwk.NewStatus(fwk.Skip)
+	}
+	state.Write(preScoreKey, request)
+	return nil
+}
+
+// Score implements fwk.ScorePlugin: 75 where the pod leaves the balance as it is, up to 100 where it improves it and
+// down to 50 where it makes it worse. Without PreScore, a pod without requests scores 0 everywhere.
+func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+	request, err := statedata.Read[*balancedRequest](state, preScoreKey)
+	if err != nil {
+		if request = pl.newBalancedRequest(pod); request.isEmpty() {
+			return 0, nil
+		}
+	}
+	var buffer [2 * expectedResources]float64
+	before, after := buffer[:0:expectedResources], buffer[expectedResources:expectedResources]
+	for i := range pl.weighed {
+		weighed, wanted := &pl.weighed[i], request.amounts[i]
+		if allocatable := weighed.Allocatable(nodeInfo, wanted); allocatable != 0 {
+			allocated := noderesources.Amount(nodeInfo.GetRequested(), weighed.Name)
+			before = append(before, fraction(allocated, allocatable))
+			after = append(after, fraction(allocated+wanted, allocatable))
+		}
+	}
+	const unchanged = fwk.MaxScore / 2
+	return unchanged + (unchanged+balance(after)-balance(before))/2, nil
+}
+
+// ScoreExtensions implements fwk.ScorePlugin; scores need no normalisation.
+func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
+
+// newBalancedRequest counts plain requests, without defaults for containers that have none.
+func (pl *Plugin) newBalancedRequest(pod *v1.Pod) *balancedRequest {
+	return &balancedRequest{amounts: noderesources.Requested(pl.weighed, noderesources.RunningRequest(pod))}
+}
+
+func (b *balancedRequest) isEmpty() bool {
+	for _, amount := range b.amounts {
+		if amount != 0 {
+			return false
+		}
+	}
+	return true
+}

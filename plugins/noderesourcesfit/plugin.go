@@ -1,0 +1,87 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package noderesourcesfit is the plugin NodeResourcesFit: a node takes a pod only if what the pod requests is still free
+// there, and nodes are scored by how full the pod would leave them.
+//
+//   - Extension points: PreFilter, Filter, PreScore, Score, PlacementScore, Sign.
+//   - Arguments: NodeResourcesFitArgs. Resources that Filter ignores, by name or by group; the scoring strategy
+//     (LeastAllocated, MostAllocated or RequestedToCapacityRatio) and the resources that it weighs.
+//   - Wakes on: an assigned pod is deleted or shrinks; a node is added or gets more of a requested resource; the pod
+//     itself shrinks; a DeviceClass begins to serve a requested resource.
+//   - Reads: the requests of the pod, and what the node offers and has given to its pods. Where the node lacks a
+//     requested extended resource, also whether a DeviceClass serves it.
+//
+// Filter and Score count a pod differently. Filter goes by the plain requests, pod-level ones included. Score gives every
+// container without a request 100 thousandths of a core and 200 MiB, so that pods without requests spread too, and does
+// not look at pod-level requests.
+package noderesourcesfit
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/noderesources"
+	"github.com/rouse-scheduler/rouse/plugins/internal/pluginargs"
+	"github.com/rouse-scheduler/rouse/profiles"
+)
+
+// Name is the name of the plugin in profiles.
+const Name = "NodeResourcesFit"
+
+// ReasonTooManyPods is why a node is rejected that takes no further pod. Other reasons are "Insufficient " and the name
+// of the resource.
+const ReasonTooManyPods = "Too many pods"
+
+var (
+	_ fwk.PreFilterPlugin      = &Plugin{}
+	_ fwk.FilterPlugin         = &Plugin{}
+	_ fwk.PreScorePlugin       = &Plugin{}
+	_ fwk.ScorePlugin          = &Plugin{}
+	_ fwk.PlacementScorePlugin = &Plugin{}
+	_ fwk.EnqueueExtensions    = &Plugin{}
+	_ fwk.SignPlugin           = &Plugin{}
+)
+
+// Plugin implements NodeResourcesFit. Nothing in it changes after New.
+type Plugin struct {
+	classes noderesources.DeviceClasses
+	ignored ignoredResources
+	weighed []noderesources.Weighed
+	scoring strategy
+}
+
+// ignoredResources are extended resources that Filter leaves to somebody else.
+type ignoredResources struct {
+	names  sets.Set[v1.ResourceName]
+	groups sets.Set[string]
+}
+
+// New builds the plugin from *configv1.NodeResourcesFitArgs, where nil means all defaults.
+func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	args, err := pluginargs.Of[configv1.NodeResourcesFitArgs](Name, object)
+	if err != nil {
+		return nil, err
+	}
+	if err := profiles.ValidateNodeResourcesFitArgs(nil, args).ToAggregate(); err != nil {
+		return nil, err
+	}
+	names := sets.New[v1.ResourceName]()
+	for _, name := range args.IgnoredResources {
+		names.Insert(v1.ResourceName(name))
+	}
+	return &Plugin{
+		classes: noderesources.NewDeviceClasses(handle),
+		ignored: ignoredResources{names: names, groups: sets.New(args.IgnoredResourceGroups...)},
+		weighed: noderesources.NewWeighed(args.ScoringStrategy.Resources),
+		scoring: newStrategy(args.ScoringStrategy),
+	}, nil
+}
+
+// Name implements fwk.Plugin.
+func (pl *Plugin) Name() string { return Name }

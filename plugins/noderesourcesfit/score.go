@@ -1,0 +1,74 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package noderesourcesfit
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	podresource "k8s.io/component-helpers/resource"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/noderesources"
+	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
+)
+
+const preScoreKey fwk.StateKey = "PreScore" + Name
+
+// scoredRequest is what the pod being scheduled counts when nodes are compared, one number for each weighed resource.
+type scoredRequest struct{ amounts []int64 }
+
+// Clone implements fwk.StateData; the numbers never change and are shared.
+func (s *scoredRequest) Clone() fwk.StateData { return s }
+
+// PreScore implements fwk.PreScorePlugin. It never skips Score.
+func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
+	state.Write(preScoreKey, pl.newScoredRequest(pod))
+	return nil
+}
+
+// Score implements fwk.ScorePlugin. It works without PreScore too.
+func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+	if len(pl.weighed) == 0 {
+		return 0, fwk.NewStatus(fwk.Error, "resources not found")
+	}
+	request, err := statedata.Read[*scoredRequest](state, preScoreKey)
+	if err != nil {
+		request = pl.newScoredRequest(pod)
+	}
+	sum := weightedSum{strategy: pl.scoring}
+	for i := range pl.weighed {
+		weighed, wanted := &pl.weighed[i], request.amounts[i]
+		if allocatable := weighed.Allocatable(nodeInfo, wanted); allocatable != 0 {
+			sum.add(weighed.Weight, taken(weighed, nodeInfo)+wanted, allocatable)
+		}
+	}
+	return sum.score(), nil
+}
+
+// ScoreExtensions implements fwk.ScorePlugin; scores need no normalisation.
+func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
+
+// newScoredRequest counts the containers by their spec, pod-level requests ignored, with the defaults for those that
+// ask for no CPU or memory.
+func (pl *Plugin) newScoredRequest(pod *v1.Pod) *scoredRequest {
+	requests := podresource.PodRequests(pod, podresource.PodResourcesOptions{
+		SkipPodLevelResources: true,
+		NonMissingContainerRequests: v1.ResourceList{
+			v1.ResourceCPU:    *resource.NewMilliQuantity(framework.DefaultMilliCPURequest, resource.DecimalSI),
+			v1.ResourceMemory: *resource.NewQuantity(framework.DefaultMemoryRequest, resource.BinarySI),
+		},
+	})
+	return &scoredRequest{amounts: noderesources.Requested(pl.weighed, requests)}
+}
+
+// taken returns what the pods on a node count, with the defaults where they apply.
+func taken(weighed *noderesources.Weighed, nodeInfo fwk.NodeInfo) int64 {
+	if weighed.IsComputeResource() {
+		return noderesources.Amount(nodeInfo.GetNonZeroRequested(), weighed.Name)
+	}
+	return noderesources.Amount(nodeInfo.GetRequested(), weighed.Name)
+}

@@ -1,0 +1,19 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package noderesourcesfit
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/noderesources"
+)
+
+// SignPod implements fwk.SignPlugin. The official signature is the vector that Filter compares; pods that sign alike can
+// still differ in what Score counts for containers without requests.
+func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	return noderesources.Sign(pod, pl.classes)
+}

@@ -1,0 +1,59 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeunschedulable_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugins/nodeunschedulable"
+)
+
+// toleratesCordon lets a pod go to cordoned nodes.
+func toleratesCordon(pod *v1.Pod) {
+	fixture.Tolerating(v1.Toleration{
+		Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule,
+	})(pod)
+}
+
+func TestFilter(t *testing.T) {
+	cordoned := fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "node(s) were unschedulable")
+	otherEffect := fixture.Tolerating(v1.Toleration{
+		Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute,
+	})
+	withValue := fixture.Tolerating(v1.Toleration{
+		Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpEqual, Value: "true", Effect: v1.TaintEffectNoSchedule,
+	})
+	tests := []struct {
+		name string
+		pod  *v1.Pod
+		node *v1.Node
+		want *fwk.Status
+	}{
+		{"unschedulable node", fixture.Pod("p"), fixture.Node("n", fixture.Cordoned), cordoned},
+		{"normal node", fixture.Pod("p"), fixture.Node("n"), nil},
+		{"tolerated", fixture.Pod("p", toleratesCordon), fixture.Node("n", fixture.Cordoned), nil},
+		{
+			"tolerates everything",
+			fixture.Pod("p", fixture.Tolerating(v1.Toleration{Operator: v1.TolerationOpExists})),
+			fixture.Node("n", fixture.Cordoned), nil,
+		},
+		{"tolerates another effect", fixture.Pod("p", otherEffect), fixture.Node("n", fixture.Cordoned), cordoned},
+		{"tolerates another value", fixture.Pod("p", withValue), fixture.Node("n", fixture.Cordoned), cordoned},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			pl, state := &nodeunschedulable.Plugin{}, framework.NewCycleState()
+			result, status := pl.PreFilter(t.Context(), state, tt.pod, nil)
+			if result != nil || status != nil {
+				t.Errorf("PreFilter: got %v, %v, want nothing", result, status)
+			}
+			fixture.CheckStatus(t, pl.Filter(t.Context(), state, tt.pod, fixture.NodeInfo(tt.node)), tt.want)
+		})
+	}
+}

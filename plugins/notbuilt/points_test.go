@@ -1,0 +1,62 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package notbuilt_test
+
+import (
+	"testing"
+
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugins/notbuilt"
+)
+
+func TestDefaultPreemption(t *testing.T) {
+	plugin, err := notbuilt.NewDefaultPreemption(t.Context(), nil, nil)
+	build(t, plugin, err)
+	result, status := plugin.(fwk.PostFilterPlugin).PostFilter(t.Context(), framework.NewCycleState(), fixture.Pod("p"), nil)
+	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable))
+	if status.Message() != "" {
+		t.Errorf("got message %q, which would alter what users read about the pod", status.Message())
+	}
+	if result.Mode() != fwk.ModeOverride || result.NominatedNodeName != "" {
+		t.Errorf("got nomination %+v, want a cleared one", result.NominatingInfo)
+	}
+	fixture.CheckStatus(t, plugin.(fwk.PreEnqueuePlugin).PreEnqueue(t.Context(), fixture.Pod("p")), nil)
+}
+
+func TestOtherPointsDoNothing(t *testing.T) {
+	pod, ctx, state := fixture.Pod("p"), t.Context(), framework.NewCycleState()
+	binding, err := notbuilt.NewVolumeBinding(ctx, nil, nil)
+	build(t, binding, err)
+	devices, err := notbuilt.NewDynamicResources(ctx, nil, nil)
+	build(t, devices, err)
+
+	fixture.CheckStatus(t, binding.(fwk.PreScorePlugin).PreScore(ctx, state, pod, nil), fwk.NewStatus(fwk.Skip))
+	fixture.CheckStatus(t, devices.(fwk.PreEnqueuePlugin).PreEnqueue(ctx, pod), nil)
+	if _, ok := devices.(fwk.PreScorePlugin); ok {
+		t.Error("DynamicResources implements PreScore")
+	}
+	for _, plugin := range []fwk.Plugin{binding, devices} {
+		score, status := plugin.(fwk.ScorePlugin).Score(ctx, state, pod, nil)
+		fixture.CheckStatus(t, status, nil)
+		if score != 0 || plugin.(fwk.ScorePlugin).ScoreExtensions() != nil {
+			t.Errorf("%s scores %d", plugin.Name(), score)
+		}
+		fixture.CheckStatus(t, plugin.(fwk.ReservePlugin).Reserve(ctx, state, pod, "n"), nil)
+		plugin.(fwk.ReservePlugin).Unreserve(ctx, state, pod, "n")
+		flight, status := plugin.(fwk.PreBindPlugin).PreBindPreFlight(ctx, state, pod, "n")
+		fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Skip))
+		if !flight.AllowParallel {
+			t.Errorf("%s keeps its neighbours from running in parallel", plugin.Name())
+		}
+		fixture.CheckStatus(t, plugin.(fwk.PreBindPlugin).PreBind(ctx, state, pod, "n"), nil)
+	}
+	result, status := devices.(fwk.PodGroupPostFilterPlugin).PodGroupPostFilter(ctx, nil, nil, nil)
+	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable))
+	if result != nil {
+		t.Errorf("got result %v, want none", result)
+	}
+}

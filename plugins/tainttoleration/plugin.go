@@ -1,0 +1,48 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tainttoleration is the plugin TaintToleration: a pod is not placed on a node with a taint of effect
+// NoSchedule or NoExecute that it doesn't tolerate, and prefers nodes with few untolerated taints of effect
+// PreferNoSchedule.
+//
+//   - Extension points: PreFilter, Filter, PreScore, Score with normalisation, Sign.
+//   - Arguments: none.
+//   - Wakes on: a node is added or its taints change so that the pod now tolerates them all; the pod itself gets a
+//     toleration.
+//   - Reads: the tolerations of the pod and spec.taints of the node; pods on the node don't matter. The normalised
+//     score hangs on all nodes that are left.
+package tainttoleration
+
+import (
+	"context"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// Name is the name of the plugin in profiles.
+const Name = "TaintToleration"
+
+// ReasonUntolerated is why a node is rejected.
+const ReasonUntolerated = "node(s) had untolerated taint(s)"
+
+var (
+	_ fwk.PreFilterPlugin   = &Plugin{}
+	_ fwk.FilterPlugin      = &Plugin{}
+	_ fwk.PreScorePlugin    = &Plugin{}
+	_ fwk.ScorePlugin       = &Plugin{}
+	_ fwk.ScoreExtensions   = &Plugin{}
+	_ fwk.EnqueueExtensions = &Plugin{}
+	_ fwk.SignPlugin        = &Plugin{}
+)
+
+// Plugin implements TaintToleration. It has no state.
+type Plugin struct{}
+
+// New builds the plugin; arguments and handle are not used.
+func New(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
+	return &Plugin{}, nil
+}
+
+// Name implements fwk.Plugin.
+func (pl *Plugin) Name() string { return Name }
