@@ -1,0 +1,136 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// startBinding is the first half of the binding cycle, up to the wait for permission. The second half runs when the
+// permission was given or refused, without a goroutine that waits for it.
+func (s *Scheduler) startBinding(ctx context.Context, a *attempt) {
+	preFlight := a.profile.RunPreBindPreFlights(ctx, a.state, a.pod, a.node)
+	if !preFlight.IsSuccess() && !preFlight.IsSkip() {
+		s.handleBindingFailure(ctx, a, preFlight)
+		return
+	}
+	if preFlight.IsSuccess() || a.profile.WillWaitOnPermit(a.pod) {
+		// It will take a while: tell everybody where the pod is going (KEP-5278).
+		err := s.patchStatus(ctx, a.info.Pod, nil, &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: a.node})
+		if err != nil {
+			s.options.Logger.Error(err, "Announcing the node of a pod failed", "pod", klog.KObj(a.pod), "node", a.node)
+		}
+	}
+	finish := func(permit *fwk.Status) { s.finishBinding(ctx, a, permit, preFlight.IsSuccess()) }
+	waits := a.profile.OnPermitDecided(a.pod, func(permit *fwk.Status) {
+		s.options.Go(func() { finish(permit) })
+	})
+	if !waits {
+		finish(nil)
+	}
+}
+
+// finishBinding is the second half of the binding cycle, after the decision of the Permit plugins; preBind tells
+// whether any PreBind plugin has work to do.
+func (s *Scheduler) finishBinding(ctx context.Context, a *attempt, permit *fwk.Status, preBind bool) {
+	if !permit.IsSuccess() {
+		if permit.IsRejected() {
+			permit = rejectedAt(a, permit)
+		}
+		s.handleBindingFailure(ctx, a, permit)
+		return
+	}
+	// From here on no plugin rejects the pod, so no event needs to be kept for it.
+	s.queue.Done(a.pod.UID)
+	if preBind {
+		if status := s.preBind(ctx, a); !status.IsSuccess() {
+			s.handleBindingFailure(ctx, a, status)
+			return
+		}
+	}
+	if status := s.bind(ctx, a); !status.IsSuccess() {
+		s.handleBindingFailure(ctx, a, status)
+		return
+	}
+	s.options.Observer.PodBound(a.pod, a.node)
+	a.profile.RunPostBindPlugins(ctx, a.state, a.pod, a.node)
+	s.activate(a)
+}
+
+// preBind runs the PreBind plugins; meanwhile, preemption may take the pod back.
+func (s *Scheduler) preBind(ctx context.Context, a *attempt) *fwk.Status {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a.profile.AddPodInPreBind(a.pod.UID, cancel)
+	defer a.profile.RemovePodInPreBind(a.pod.UID)
+	if status := a.profile.RunPreBindPlugins(ctx, a.state, a.pod, a.node); !status.IsSuccess() {
+		return status
+	}
+	if entry := a.profile.GetPodInPreBind(a.pod.UID); entry != nil && !entry.MarkPrebound() {
+		return fwk.AsStatus(context.Cause(ctx))
+	}
+	return nil
+}
+
+// bind asks the extender that binds such pods, and otherwise the Bind plugins.
+func (s *Scheduler) bind(ctx context.Context, a *attempt) *fwk.Status {
+	status := s.bindThroughExtender(a)
+	if status.IsSkip() {
+		status = a.profile.RunBindPlugins(ctx, a.state, a.pod, a.node)
+	}
+	if !status.IsSuccess() {
+		s.options.Logger.V(1).Info("Failed to bind pod", "pod", klog.KObj(a.pod), "node", a.node, "status", status)
+		return status
+	}
+	a.profile.EventRecorder().Eventf(a.pod, nil, v1.EventTypeNormal, "Scheduled", "Binding",
+		"Successfully assigned %s/%s to %s", a.pod.Namespace, a.pod.Name, a.node)
+	return nil
+}
+
+// bindThroughExtender returns Skip when no extender bound the pod.
+func (s *Scheduler) bindThroughExtender(a *attempt) *fwk.Status {
+	for _, extender := range s.binders(a) {
+		err := extender.Bind(&v1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: a.pod.Namespace, Name: a.pod.Name, UID: a.pod.UID},
+			Target:     v1.ObjectReference{Kind: "Node", Name: a.node},
+		})
+		if err == nil {
+			return nil
+		}
+		if !extender.IsIgnorable() {
+			return fwk.AsStatus(fmt.Errorf("binding pod %s to node %s through extender %s: %w", podKey(a.pod), a.node, extender.Name(), err))
+		}
+		s.options.Logger.Info("Skipping an extender that failed to bind", "extender", extender.Name(),
+			"pod", klog.KObj(a.pod), "err", err)
+	}
+	return fwk.NewStatus(fwk.Skip)
+}
+
+// handleBindingFailure takes back what the scheduling cycle did. What the pod had taken is announced as free: to pods
+// that are being tried even before this one goes back to the queue, but to this one never if plugins rejected it, as
+// its own departure is no reason to try it again.
+func (s *Scheduler) handleBindingFailure(ctx context.Context, a *attempt, status *fwk.Status) {
+	if status.IsSkip() {
+		status = fwk.AsStatus(errors.New("no Bind plugin took the pod; every one returned Skip"))
+	}
+	f := failed(status)
+	if !s.release(ctx, a) {
+		s.handleFailure(ctx, a, f)
+		return
+	}
+	if !status.IsRejected() {
+		s.queue.Move(assignedPodDeleted(), a.pod, nil, nil)
+		s.handleFailure(ctx, a, f)
+		return
+	}
+	s.handleFailure(ctx, a, f)
+	s.queue.Move(assignedPodDeleted(), a.pod, nil, func(waiting *v1.Pod) bool { return waiting.UID != a.pod.UID })
+}

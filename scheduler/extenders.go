@@ -1,0 +1,95 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// extenderPlugin is the name under which the rejections of extenders are recorded.
+const extenderPlugin = "Extender"
+
+// hasExtender tells whether any extender has a property.
+func (s *Scheduler) hasExtender(property func(fwk.Extender) bool) bool {
+	for _, extender := range s.options.Extenders {
+		if property(extender) {
+			return true
+		}
+	}
+	return false
+}
+
+// askExtenders lets the extenders, one after the other, remove nodes. The status is an error or nil.
+func (s *Scheduler) askExtenders(search *search, feasible []fwk.NodeInfo) ([]fwk.NodeInfo, *fwk.Status) {
+	before := len(feasible)
+	for _, extender := range s.options.Extenders {
+		if len(feasible) == 0 {
+			break
+		}
+		if !extender.IsInterested(search.pod) {
+			continue
+		}
+		remaining, failedNodes, unresolvable, err := extender.Filter(search.pod, feasible)
+		if err != nil {
+			if extender.IsIgnorable() {
+				s.options.Logger.Info("Skipping an extender that returned an error", "extender", extender.Name(), "err", err)
+				continue
+			}
+			return nil, fwk.AsStatus(fmt.Errorf("asking extender %s: %w", extender.Name(), err))
+		}
+		for name, reason := range failedNodes {
+			search.diagnosis.NodeToStatus.Set(name, fwk.NewStatus(fwk.Unschedulable, reason))
+		}
+		for name, reason := range unresolvable {
+			search.diagnosis.NodeToStatus.Set(name, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reason))
+		}
+		feasible = remaining
+	}
+	if len(feasible) < before {
+		if search.diagnosis.UnschedulablePlugins == nil {
+			search.diagnosis.UnschedulablePlugins = sets.New[string]()
+		}
+		search.diagnosis.UnschedulablePlugins.Insert(extenderPlugin)
+	}
+	return feasible, nil
+}
+
+// addExtenderScores adds the scores of the extenders to those of the plugins, stretched to the same range. Extenders
+// that fail are left out.
+func (s *Scheduler) addExtenderScores(search *search, nodes []fwk.NodeInfo, totals []int64) {
+	for _, extender := range s.options.Extenders {
+		if !extender.IsPrioritizer() || !extender.IsInterested(search.pod) {
+			continue
+		}
+		list, weight, err := extender.Prioritize(search.pod, nodes)
+		if err != nil || list == nil {
+			s.options.Logger.V(5).Info("Leaving out the scores of an extender", "extender", extender.Name(),
+				"pod", klog.KObj(search.pod), "err", err)
+			continue
+		}
+		byName := make(map[string]int64, len(*list))
+		for _, score := range *list {
+			byName[score.Host] = score.Score * weight * (fwk.MaxNodeScore / extenderv1.MaxExtenderPriority)
+		}
+		for i, node := range nodes {
+			totals[i] += byName[node.Node().Name]
+		}
+	}
+}
+
+// binder returns the extender that binds the pod, if any.
+func (s *Scheduler) binders(a *attempt) []fwk.Extender {
+	var binders []fwk.Extender
+	for _, extender := range s.options.Extenders {
+		if extender.IsBinder() && extender.IsInterested(a.pod) {
+			binders = append(binders, extender)
+		}
+	}
+	return binders
+}

@@ -1,0 +1,243 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/profiles"
+)
+
+// search is the state of looking for a node for one pod.
+type search struct {
+	*attempt
+	all       []fwk.NodeInfo
+	diagnosis framework.Diagnosis
+}
+
+// findNode chooses the node for a pod. When there is none, the PostFilter plugins have had their chance to make room.
+func (s *Scheduler) findNode(ctx context.Context, a *attempt) (string, *failure) {
+	all, err := s.snapshot.NodeInfos().List()
+	if err != nil {
+		return "", failed(fwk.AsStatus(fmt.Errorf("listing the nodes of the snapshot: %w", err)))
+	}
+	if len(all) == 0 {
+		return "", failed(fwk.NewStatus(fwk.UnschedulableAndUnresolvable).WithError(framework.ErrNoNodesAvailable))
+	}
+	search := &search{attempt: a, all: all}
+	search.diagnosis.NodeToStatus = framework.NewDefaultNodeToStatus()
+	feasible, status := s.feasibleNodes(ctx, search)
+	if status.IsError() {
+		return "", failed(status)
+	}
+	if len(feasible) == 0 {
+		return "", s.postFilter(ctx, search)
+	}
+	node, err := s.selectNode(ctx, search, feasible)
+	if err != nil {
+		return "", failed(fwk.AsStatus(err))
+	}
+	return node, nil
+}
+
+// feasibleNodes returns nodes that take the pod, not necessarily all of them. The status is an error or nil.
+func (s *Scheduler) feasibleNodes(ctx context.Context, search *search) ([]fwk.NodeInfo, *fwk.Status) {
+	result, status, narrowing := search.profile.RunPreFilterPlugins(ctx, search.state, search.pod)
+	// A plugin that left nodes out is among those that could change their minds.
+	search.diagnosis.UnschedulablePlugins = narrowing.Clone()
+	if status.IsRejected() {
+		search.rejectAll(status)
+		return nil, nil
+	}
+	if !status.IsSuccess() {
+		return nil, status
+	}
+	if node := s.firstCandidate(search); node != nil {
+		feasible, status := s.checkNodes(ctx, search, []fwk.NodeInfo{node}, 0, 1)
+		if !status.IsError() {
+			feasible, status = s.askExtenders(search, feasible)
+		}
+		if !status.IsError() && len(feasible) > 0 {
+			return feasible, nil
+		}
+		if status.IsError() {
+			s.options.Logger.Error(status.AsError(), "Evaluating the nominated node failed; trying all nodes",
+				"pod", klog.KObj(search.pod), "node", node.Node().Name)
+		}
+	}
+	candidates := search.all
+	if !result.AllNodes() {
+		candidates = s.namedNodes(result.NodeNames, search.all)
+		search.diagnosis.NodeToStatus.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable,
+			fmt.Sprintf("node(s) didn't satisfy plugin(s) [%s]", strings.Join(sets.List(narrowing), " "))))
+	}
+	feasible, status := s.checkNodes(ctx, search, candidates, s.nextStart, s.wanted(search, len(candidates)))
+	s.nextStart = (s.nextStart + len(feasible) + search.diagnosis.NodeToStatus.Len()) % len(search.all)
+	if status.IsError() {
+		return nil, status
+	}
+	return s.askExtenders(search, feasible)
+}
+
+// rejectAll records that PreFilter turned the pod down for all nodes at once.
+func (search *search) rejectAll(status *fwk.Status) {
+	search.diagnosis.NodeToStatus.SetAbsentNodesStatus(status)
+	search.diagnosis.PreFilterMsg = status.Message()
+	search.diagnosis.AddPluginStatus(status)
+}
+
+// firstCandidate returns the node that was nominated for the pod, if it still exists: it is taken without a look at
+// others when it fits.
+func (s *Scheduler) firstCandidate(search *search) fwk.NodeInfo {
+	nominated := search.pod.Status.NominatedNodeName
+	if nominated == "" {
+		return nil
+	}
+	node, err := s.snapshot.NodeInfos().Get(nominated)
+	if err != nil {
+		s.options.Logger.V(2).Info("The nominated node is gone", "pod", klog.KObj(search.pod), "node", nominated)
+		return nil
+	}
+	return node
+}
+
+// namedNodes returns the nodes with the given names in the order of all nodes, so that equal input gives equal
+// results.
+func (s *Scheduler) namedNodes(names sets.Set[string], all []fwk.NodeInfo) []fwk.NodeInfo {
+	nodes := make([]fwk.NodeInfo, 0, len(names))
+	if len(names) == 1 {
+		for name := range names {
+			if node, err := s.snapshot.NodeInfos().Get(name); err == nil {
+				nodes = append(nodes, node)
+			}
+		}
+		return nodes
+	}
+	for _, node := range all {
+		if names.Has(node.Node().Name) {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+// checkNodes runs the Filter plugins on the candidates, beginning at start and wrapping around, until enough of them
+// take the pod. Rejections go to the diagnosis. The feasible nodes are in the order of the search, which with more
+// than one worker need not be the first ones.
+func (s *Scheduler) checkNodes(ctx context.Context, search *search, candidates []fwk.NodeInfo, start, enough int) ([]fwk.NodeInfo, *fwk.Status) {
+	if len(candidates) == 0 {
+		return nil, nil
+	}
+	verdicts := s.clearVerdicts(len(candidates))
+	var found atomic.Int64
+	var broken atomic.Pointer[fwk.Status]
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	check := func(i int) {
+		node := candidates[(start+i)%len(candidates)]
+		status := search.profile.RunFilterPluginsWithNominatedPods(ctx, search.state, search.pod, node)
+		switch {
+		case status.IsSuccess():
+			if found.Add(1) >= int64(enough) {
+				stop()
+			}
+		case status.IsError():
+			broken.CompareAndSwap(nil, status)
+			stop()
+		}
+		verdicts[i] = verdict{node: node, status: status}
+	}
+	search.profile.Parallelizer().Until(ctx, len(candidates), check, "Filter")
+	if status := broken.Load(); status != nil {
+		return nil, status
+	}
+	feasible := make([]fwk.NodeInfo, 0, min(int(found.Load()), enough))
+	for _, v := range verdicts {
+		switch {
+		case v.node == nil:
+		case !v.status.IsSuccess():
+			search.diagnosis.NodeToStatus.Set(v.node.Node().Name, v.status)
+			search.diagnosis.AddPluginStatus(v.status)
+		case len(feasible) < enough:
+			feasible = append(feasible, v.node)
+		}
+	}
+	return feasible, nil
+}
+
+// verdict is what the Filter plugins said of a node; the zero value says that they were not asked.
+type verdict struct {
+	node   fwk.NodeInfo
+	status *fwk.Status
+}
+
+// clearVerdicts returns room for n verdicts, the same for every cycle.
+func (s *Scheduler) clearVerdicts(n int) []verdict {
+	clear(s.verdicts)
+	s.verdicts = slices.Grow(s.verdicts[:0], n)[:n]
+	return s.verdicts
+}
+
+// Bounds of the share of nodes that is searched when the configuration does not set it.
+const (
+	minNodesToFind       = 100
+	minPercentageOfNodes = 5
+	maxPercentageOfNodes = 50
+	nodesPerPercent      = 125
+)
+
+// wanted returns how many feasible nodes are enough: one when nothing compares them, otherwise the configured share of
+// the candidates, which by default shrinks as the cluster grows.
+func (s *Scheduler) wanted(search *search, candidates int) int {
+	if !search.profile.Has(profiles.Score) && !s.hasExtender(fwk.Extender.IsFilter) && !s.hasExtender(fwk.Extender.IsPrioritizer) {
+		return 1
+	}
+	percentage := s.options.Configuration.PercentageOfNodesToScore
+	if own := search.profile.PercentageOfNodesToScore(); own != nil {
+		percentage = *own
+	}
+	return nodesToFind(int(percentage), candidates)
+}
+
+func nodesToFind(percentage, candidates int) int {
+	if candidates < minNodesToFind {
+		return candidates
+	}
+	if percentage == 0 {
+		percentage = max(maxPercentageOfNodes-candidates/nodesPerPercent, minPercentageOfNodes)
+	}
+	return max(candidates*percentage/100, minNodesToFind)
+}
+
+// postFilter gives the PostFilter plugins their chance and returns the failure of a pod that fits nowhere.
+func (s *Scheduler) postFilter(ctx context.Context, search *search) *failure {
+	fit := &framework.FitError{Pod: search.pod, NumAllNodes: len(search.all), Diagnosis: search.diagnosis}
+	rejected := func() *fwk.Status { return fwk.NewStatus(fwk.Unschedulable).WithError(fit) }
+	if !search.profile.Has(profiles.PostFilter) {
+		return failed(rejected())
+	}
+	result, status := search.profile.RunPostFilterPlugins(ctx, search.state, search.pod, search.diagnosis.NodeToStatus)
+	fit.Diagnosis.PostFilterMsg = status.Message()
+	if status.IsError() {
+		s.options.Logger.Error(status.AsError(), "Making room for a pod failed", "pod", klog.KObj(search.pod))
+	}
+	f := &failure{status: rejected()}
+	if result != nil {
+		f.nomination = result.NominatingInfo
+	}
+	return f
+}
+
+// podKey is how PodsToActivate and logs name a pod.
+func podKey(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }

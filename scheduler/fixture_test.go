@@ -1,0 +1,344 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/queue"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// fixture is a scheduler in one goroutine: its handlers are called by the test, its informers hold what the test puts
+// into them, and binding tasks run when the test says so.
+type fixture struct {
+	*Scheduler
+	t        *testing.T
+	ctx      context.Context
+	client   *fake.Clientset
+	clock    *clocktesting.FakeClock
+	recorder *events.FakeRecorder
+	seen     *seen
+	mu       sync.Mutex
+	tasks    []func()
+}
+
+// seen is what the observer of a fixture was told.
+type seen struct {
+	failures []Failure
+	bound    map[string]string
+}
+
+func (s *seen) AttemptStarted(*v1.Pod, int)       {}
+func (s *seen) AttemptFailed(failure Failure)     { s.failures = append(s.failures, failure) }
+func (s *seen) PodBound(pod *v1.Pod, node string) { s.bound[pod.Name] = node }
+
+// newFixture builds a scheduler with the default profile and extra plugins, each enabled at MultiPoint.
+func newFixture(t *testing.T, extra ...fwk.Plugin) *fixture {
+	t.Helper()
+	f := &fixture{
+		t:        t,
+		ctx:      t.Context(),
+		client:   fake.NewClientset(),
+		clock:    clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+		recorder: events.NewFakeRecorder(100),
+		seen:     &seen{bound: map[string]string{}},
+	}
+	registry, configuration := f.with(extra...)
+	f.build(Options{Configuration: configuration, Registry: registry})
+	return f
+}
+
+// with returns the default profile with extra plugins, in one goroutine.
+func (f *fixture) with(extra ...fwk.Plugin) (runtime.Registry, *profiles.Configuration) {
+	f.t.Helper()
+	registry := plugins.NewInTreeRegistry()
+	configuration := profiles.Default()
+	configuration.Parallelism = 1
+	for _, plugin := range extra {
+		err := registry.Register(plugin.Name(), func(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
+			return plugin, nil
+		})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		multiPoint := &configuration.Profiles[0].Plugins.MultiPoint
+		multiPoint.Enabled = append(multiPoint.Enabled, configv1.Plugin{Name: plugin.Name()})
+	}
+	return registry, configuration
+}
+
+func (f *fixture) build(options Options) {
+	f.t.Helper()
+	options.Client = f.client
+	options.Informers = NewInformerFactory(f.client)
+	options.Clock = f.clock
+	options.Observer = f.seen
+	options.Recorder = func(string) events.EventRecorderLogger { return f.recorder }
+	options.Go = func(task func()) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.tasks = append(f.tasks, task)
+	}
+	var err error
+	if f.Scheduler, err = New(f.ctx, options); err != nil {
+		f.t.Fatalf("building the scheduler: %v", err)
+	}
+}
+
+// runTasks runs the binding tasks, and those that they start.
+func (f *fixture) runTasks() {
+	for {
+		f.mu.Lock()
+		tasks := f.tasks
+		f.tasks = nil
+		f.mu.Unlock()
+		if len(tasks) == 0 {
+			return
+		}
+		for _, task := range tasks {
+			task()
+		}
+	}
+}
+
+// attempt runs one scheduling cycle and the binding that follows.
+func (f *fixture) attempt() {
+	f.t.Helper()
+	if !f.TryScheduleOne(f.ctx) {
+		f.t.Fatal("no pod is ready to be scheduled")
+	}
+	f.runTasks()
+}
+
+// know puts pods into the informer and the API without calling handlers.
+func (f *fixture) know(pods ...*v1.Pod) {
+	f.t.Helper()
+	for _, pod := range pods {
+		if err := f.options.Informers.Core().V1().Pods().Informer().GetIndexer().Add(pod); err != nil {
+			f.t.Fatal(err)
+		}
+		if err := f.client.Tracker().Add(pod); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// add makes pods known and calls the handler.
+func (f *fixture) add(pods ...*v1.Pod) {
+	f.t.Helper()
+	f.know(pods...)
+	for _, pod := range pods {
+		f.podAdded(pod)
+	}
+}
+
+func (f *fixture) forget(pod *v1.Pod) {
+	f.t.Helper()
+	if err := f.options.Informers.Core().V1().Pods().Informer().GetIndexer().Delete(pod); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// pool returns where a pod is in the queue.
+func (f *fixture) pool(name string) queue.Pool {
+	status, _ := f.Queue().Lookup("default", name)
+	return status.Pool
+}
+
+func (f *fixture) wantPool(name string, want queue.Pool) {
+	f.t.Helper()
+	if got := f.pool(name); got != want {
+		f.t.Errorf("pod %s is in pool %q, want %q", name, got, want)
+	}
+}
+
+// cached returns the pods that the cache counts, as name@node, with a star behind those that are assumed.
+func (f *fixture) cached() []string {
+	var names []string
+	for _, node := range f.Cache().Dump().Nodes {
+		for _, pod := range node.Pods {
+			star := ""
+			if pod.Assumed {
+				star = "*"
+			}
+			names = append(names, fmt.Sprintf("%s@%s%s", pod.Name, node.Name, star))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// writes returns the API calls that change something, as "verb resource/subresource".
+func (f *fixture) writes() []string {
+	var calls []string
+	for _, action := range f.client.Actions() {
+		switch action.GetVerb() {
+		case "get", "list", "watch":
+			continue
+		}
+		calls = append(calls, strings.TrimSuffix(action.GetVerb()+" "+action.GetResource().Resource+"/"+action.GetSubresource(), "/"))
+	}
+	return calls
+}
+
+// failBinding makes the API refuse to bind.
+func (f *fixture) failBinding(err error) {
+	f.client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, apiruntime.Object, error) {
+		return action.GetSubresource() == "binding", nil, err
+	})
+}
+
+// event takes the next API event, empty if there is none.
+func (f *fixture) event() string {
+	select {
+	case event := <-f.recorder.Events:
+		return event
+	default:
+		return ""
+	}
+}
+
+func makeNode(name, cpu string, change ...func(*v1.Node)) *v1.Node {
+	node := &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name}},
+		Status: v1.NodeStatus{Allocatable: v1.ResourceList{
+			v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110"),
+		}},
+	}
+	for _, apply := range change {
+		apply(node)
+	}
+	return node
+}
+
+func makePod(name, cpu string, change ...func(*v1.Pod)) *v1.Pod {
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), ResourceVersion: "1"},
+		Spec: v1.PodSpec{
+			SchedulerName: "default-scheduler",
+			Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{
+				Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)},
+			}}},
+		},
+	}
+	for _, apply := range change {
+		apply(pod)
+	}
+	return pod
+}
+
+func on(node string) func(*v1.Pod) { return func(pod *v1.Pod) { pod.Spec.NodeName = node } }
+
+func prioritized(priority int32) func(*v1.Pod) {
+	return func(pod *v1.Pod) { pod.Spec.Priority = &priority }
+}
+
+func nominated(node string) func(*v1.Pod) {
+	return func(pod *v1.Pod) { pod.Status.NominatedNodeName = node }
+}
+
+// changed returns a newer version of a pod.
+func changed(pod *v1.Pod, change ...func(*v1.Pod)) *v1.Pod {
+	pod = pod.DeepCopy()
+	pod.ResourceVersion += "1"
+	for _, apply := range change {
+		apply(pod)
+	}
+	return pod
+}
+
+// scripted is a plugin whose methods do what a test says; those left nil succeed.
+type scripted struct {
+	name    string
+	filter  func(*v1.Pod, fwk.NodeInfo) *fwk.Status
+	pre     func(*v1.Pod) (*fwk.PreFilterResult, *fwk.Status)
+	reserve func(*v1.Pod) *fwk.Status
+	permit  func(*v1.Pod) (*fwk.Status, time.Duration)
+	score   func(string) int64
+	// unreserved counts the calls of Unreserve, by pod.
+	unreserved map[string]int
+	events     []fwk.ClusterEventWithHint
+}
+
+func (p *scripted) Name() string { return p.name }
+
+func (p *scripted) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+	return p.events, nil
+}
+
+func (p *scripted) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	if p.pre == nil {
+		return nil, nil
+	}
+	return p.pre(pod)
+}
+
+func (p *scripted) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+
+func (p *scripted) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if p.filter == nil {
+		return nil
+	}
+	return p.filter(pod, node)
+}
+
+func (p *scripted) Score(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
+	if p.score == nil {
+		return 0, nil
+	}
+	return p.score(node.Node().Name), nil
+}
+
+func (p *scripted) ScoreExtensions() fwk.ScoreExtensions { return nil }
+
+func (p *scripted) Reserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) *fwk.Status {
+	if p.reserve == nil {
+		return nil
+	}
+	return p.reserve(pod)
+}
+
+func (p *scripted) Unreserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
+	if p.unreserved == nil {
+		p.unreserved = map[string]int{}
+	}
+	p.unreserved[pod.Name]++
+}
+
+func (p *scripted) Permit(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) (*fwk.Status, time.Duration) {
+	if p.permit == nil {
+		return nil, 0
+	}
+	return p.permit(pod)
+}
+
+func onEvent(resource fwk.EventResource, action fwk.ActionType) fwk.ClusterEventWithHint {
+	return fwk.ClusterEventWithHint{Event: fwk.ClusterEvent{Resource: resource, ActionType: action}}
+}
+
+func nodeNames(names ...string) *fwk.PreFilterResult {
+	return &fwk.PreFilterResult{NodeNames: sets.New(names...)}
+}

@@ -1,0 +1,65 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers"
+	informersv1 "k8s.io/client-go/informers/core/v1"
+	clientset "k8s.io/client-go/kubernetes"
+	clientcache "k8s.io/client-go/tools/cache"
+)
+
+// unfinishedPods selects the pods that still take something from a node, or want to. A pod that finishes leaves the
+// selection, which the informer reports as a deletion.
+const unfinishedPods = "status.phase!=" + string(v1.PodSucceeded) + ",status.phase!=" + string(v1.PodFailed)
+
+// NewInformerFactory returns an informer factory for a scheduler: no resync, and pods without those that are finished
+// and without the record of who manages which field.
+func NewInformerFactory(client clientset.Interface) informers.SharedInformerFactory {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	factory.InformerFor(&v1.Pod{}, newPodInformer)
+	return factory
+}
+
+func newPodInformer(client clientset.Interface, resync time.Duration) clientcache.SharedIndexInformer {
+	selector := fields.ParseSelectorOrDie(unfinishedPods).String()
+	informer := informersv1.NewFilteredPodInformer(client, metav1.NamespaceAll, resync, clientcache.Indexers{},
+		func(options *metav1.ListOptions) { options.FieldSelector = selector })
+	// Setting a transform only fails on an informer that runs already.
+	_ = informer.SetTransform(dropManagedFields)
+	return informer
+}
+
+func dropManagedFields(object any) (any, error) {
+	if accessor, err := meta.Accessor(object); err == nil {
+		accessor.SetManagedFields(nil)
+	}
+	return object, nil
+}
+
+// WaitForHandlersSync returns once every object that existed when the informers started has passed through the event
+// handlers, or with an error when the context ends before. Scheduling earlier would see half a cluster.
+func (s *Scheduler) WaitForHandlersSync(ctx context.Context) error {
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
+		for _, handler := range s.handlers {
+			if !handler.HasSynced() {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("handlers are not fully synchronized: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
+
+	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/queue"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// Options are the parts that a [Scheduler] is built from. Client and Informers are required; the zero value of
+// everything else is the default.
+type Options struct {
+	// Configuration has the profiles and the settings; nil means [profiles.Default].
+	Configuration *profiles.Configuration
+	// Registry has every plugin that a profile may name, the in-tree ones included; nil means
+	// [plugins.NewInTreeRegistry].
+	Registry runtime.Registry
+	// Client reads and writes the API.
+	Client clientset.Interface
+	// Informers deliver the objects. [NewInformerFactory] makes a factory whose pods are those a scheduler needs.
+	Informers informers.SharedInformerFactory
+	// DynamicInformers deliver custom resources for which plugins registered events; nil ignores such registrations.
+	DynamicInformers dynamicinformer.DynamicSharedInformerFactory
+	// KubeConfig is handed to plugins that make clients of their own. It may be nil.
+	KubeConfig *restclient.Config
+	// Recorder returns where a profile's API events go, by scheduler name; nil writes none.
+	Recorder func(schedulerName string) events.EventRecorderLogger
+	// Extenders are asked beside the plugins of every profile.
+	Extenders []fwk.Extender
+	// Clock tells the time; nil means real time.
+	Clock clock.WithDelayedExecution
+	// Logger receives what the scheduler logs; the zero value drops it.
+	Logger klog.Logger
+	// Seed decides between nodes that are equally good. Equal seeds make equal choices.
+	Seed uint64
+	// Go starts a task that belongs to a binding cycle; nil means a new goroutine. Tasks of one pod never overlap.
+	Go func(task func())
+	// Observer is told about attempts and bindings; nil if nobody is.
+	Observer Observer
+	// QueueObserver is told about every move in the queue; nil if nobody is.
+	QueueObserver queue.Observer
+	// Metrics receives the measurements of the plugin runtime; nil measures nothing.
+	Metrics runtime.Metrics
+	// MaxInUnschedulable is how long a pod may wait for an event before it is tried again without one; zero means five
+	// minutes.
+	MaxInUnschedulable time.Duration
+	// AssumedPodTTL is how long the cache believes in a pod that was bound but never seen bound; zero means for ever.
+	AssumedPodTTL time.Duration
+}
+
+func (o *Options) complete() error {
+	if o.Client == nil {
+		return errors.New("building a scheduler: Options.Client is nil; pass the clientset that it works with")
+	}
+	if o.Informers == nil {
+		return errors.New("building a scheduler: Options.Informers is nil; make a factory with NewInformerFactory")
+	}
+	if o.Configuration == nil {
+		o.Configuration = profiles.Default()
+	}
+	if _, err := o.Configuration.ApplyExtenders(); err != nil {
+		return fmt.Errorf("building a scheduler: couldn't build extenders: %w", err)
+	}
+	if len(o.Configuration.Extenders) > 0 && len(o.Extenders) == 0 {
+		return errors.New("building a scheduler: the configuration has extenders, which this version cannot call over " +
+			"HTTP; pass implementations in Options.Extenders or remove them from the configuration")
+	}
+	if o.Registry == nil {
+		o.Registry = plugins.NewInTreeRegistry()
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Go == nil {
+		o.Go = func(task func()) { go task() }
+	}
+	if o.Recorder == nil {
+		o.Recorder = func(string) events.EventRecorderLogger { return nil }
+	}
+	if o.Observer == nil {
+		o.Observer = noObserver{}
+	}
+	return nil
+}

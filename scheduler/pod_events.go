@@ -1,0 +1,160 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	v1 "k8s.io/api/core/v1"
+	clientcache "k8s.io/client-go/tools/cache"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+func assigned(pod *v1.Pod) bool { return pod.Spec.NodeName != "" }
+
+// responsible tells whether a profile of this scheduler is named by the pod.
+func (s *Scheduler) responsible(pod *v1.Pod) bool {
+	_, ok := s.profiles[pod.Spec.SchedulerName]
+	return ok
+}
+
+func (s *Scheduler) podAdded(pod *v1.Pod) {
+	switch {
+	case assigned(pod):
+		s.addToCache(pod)
+	case s.responsible(pod):
+		s.queue.Add(pod)
+	}
+}
+
+func (s *Scheduler) podUpdated(oldPod, newPod *v1.Pod) {
+	switch {
+	case assigned(oldPod):
+		s.updateInCache(oldPod, newPod)
+	case assigned(newPod):
+		s.addToCache(newPod)
+		if s.responsible(oldPod) {
+			s.queue.Delete(oldPod)
+		}
+	case s.responsible(oldPod):
+		s.updateInQueue(oldPod, newPod)
+	}
+}
+
+func (s *Scheduler) podDeleted(object any) {
+	switch object := object.(type) {
+	case *v1.Pod:
+		if assigned(object) {
+			s.removeFromCache(object)
+		} else if s.responsible(object) {
+			s.removeFromQueue(object)
+		}
+	case clientcache.DeletedFinalStateUnknown:
+		// The last state was missed: the pod may have been bound since, or not.
+		pod, ok := object.Obj.(*v1.Pod)
+		if !ok {
+			s.options.Logger.Error(nil, "Cannot convert the deleted object to a pod", "object", object.Obj)
+			return
+		}
+		s.removeFromCache(pod)
+		if s.responsible(pod) {
+			s.removeFromQueue(pod)
+		}
+	default:
+		s.options.Logger.Error(nil, "Cannot convert the deleted object to a pod", "object", object)
+	}
+}
+
+func (s *Scheduler) addToCache(pod *v1.Pod) {
+	if err := s.cache.AddPod(pod); err != nil {
+		s.options.Logger.Error(err, "Scheduler cache AddPod failed", "pod", klog.KObj(pod))
+	}
+	s.queue.Move(fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Add}, nil, pod, nil)
+}
+
+func (s *Scheduler) updateInCache(oldPod, newPod *v1.Pod) {
+	if err := s.cache.UpdatePod(oldPod, newPod); err != nil {
+		s.options.Logger.Error(err, "Scheduler cache UpdatePod failed", "pod", klog.KObj(newPod))
+	}
+	for _, event := range framework.PodEvents(oldPod, newPod, false) {
+		s.queue.Move(event, oldPod, newPod, nil)
+	}
+}
+
+func (s *Scheduler) removeFromCache(pod *v1.Pod) {
+	if err := s.cache.RemovePod(pod); err != nil {
+		s.options.Logger.Error(err, "Scheduler cache RemovePod failed", "pod", klog.KObj(pod))
+	}
+	s.queue.Move(assignedPodDeleted(), pod, nil, nil)
+}
+
+func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
+	if oldPod.ResourceVersion == newPod.ResourceVersion && oldPod.UID == newPod.UID {
+		return
+	}
+	if s.isAssumed(newPod) {
+		// Queueing it would schedule it a second time while it is being bound.
+		if oldPod.DeletionTimestamp == nil && newPod.DeletionTimestamp != nil {
+			s.assumedPodDeleted(newPod)
+		}
+		return
+	}
+	s.queue.Update(oldPod, newPod)
+	if nominated := oldPod.Status.NominatedNodeName; nominated != "" && nominated != newPod.Status.NominatedNodeName {
+		s.nominationGone(oldPod)
+	}
+}
+
+func (s *Scheduler) removeFromQueue(pod *v1.Pod) {
+	s.queue.Delete(pod)
+	switch {
+	case s.isAssumed(pod):
+		s.assumedPodDeleted(pod)
+	case pod.Status.NominatedNodeName != "":
+		s.nominationGone(pod)
+	}
+}
+
+// nominationGone announces that a node is no longer kept free for a pod, to those that had to respect it.
+func (s *Scheduler) nominationGone(pod *v1.Pod) {
+	priority := corev1helpers.PodPriority(pod)
+	s.queue.Move(assignedPodDeleted(), pod, nil, func(waiting *v1.Pod) bool {
+		return corev1helpers.PodPriority(waiting) <= priority
+	})
+}
+
+// assumedPodDeleted frees at once what a pod took that is deleted while it is being bound. If it waits for permission
+// it is refused, and the failing binding cycle cleans up.
+func (s *Scheduler) assumedPodDeleted(pod *v1.Pod) {
+	cached, err := s.cache.Pod(pod)
+	if err != nil {
+		return
+	}
+	profile, ok := s.profiles[pod.Spec.SchedulerName]
+	if !ok {
+		s.options.Logger.Error(nil, "No profile for a pod that is being bound", "pod", klog.KObj(pod),
+			"schedulerName", pod.Spec.SchedulerName)
+		return
+	}
+	if !profile.RejectWaitingPod(pod.UID) {
+		if err := s.cache.RemoveAssumedPod(cached); err != nil {
+			s.options.Logger.Error(err, "Scheduler cache RemoveAssumedPod failed", "pod", klog.KObj(pod))
+		}
+	}
+	s.queue.Move(assignedPodDeleted(), cached, nil, nil)
+}
+
+func (s *Scheduler) isAssumed(pod *v1.Pod) bool {
+	is, err := s.cache.IsAssumed(pod)
+	if err != nil {
+		s.options.Logger.Error(err, "Checking whether a pod is being bound failed", "pod", klog.KObj(pod))
+	}
+	return is
+}
+
+func assignedPodDeleted() fwk.ClusterEvent {
+	return fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Delete}
+}

@@ -1,0 +1,116 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	clientcache "k8s.io/client-go/tools/cache"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+// registerHandlers connects the informers with the event handlers: pods and nodes always, every other kind when some
+// plugin waits for its events.
+func (s *Scheduler) registerHandlers() error {
+	core := s.options.Informers.Core().V1()
+	errs := []error{
+		s.handle(core.Pods().Informer(), handlerOf(s.podAdded, s.podUpdated, s.podDeleted)),
+		s.handle(core.Nodes().Informer(), handlerOf(s.nodeAdded, s.nodeUpdated, s.nodeDeleted)),
+	}
+	known := sets.New(fwk.WildCard, fwk.Pod)
+	for _, row := range framework.Resources() {
+		known.Insert(row.Name)
+		if row.Informer.Resource != "pods" && row.Informer.Resource != "nodes" {
+			errs = append(errs, s.registerKind(row))
+		}
+	}
+	for _, event := range s.events.Events() {
+		if !known.Has(event.Resource) {
+			known.Insert(event.Resource)
+			errs = append(errs, s.registerCustomKind(event.Resource))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Scheduler) registerKind(row framework.EventResource) error {
+	actions := s.events.Actions(row.Name)
+	if actions == fwk.None {
+		return nil
+	}
+	informer, err := s.options.Informers.ForResource(row.Informer)
+	if err != nil {
+		return fmt.Errorf("watching %s: %w", row.Name, err)
+	}
+	return s.handle(informer.Informer(), s.objectHandler(row.Name, actions))
+}
+
+// registerCustomKind watches a kind that is not in the table of events. A name that is none is logged and ignored, as
+// one faulty plugin should not keep the others from running.
+func (s *Scheduler) registerCustomKind(name fwk.EventResource) error {
+	kind, ok := framework.ParseCustomResource(name)
+	if !ok {
+		s.options.Logger.Error(nil, "Incorrect event registration: a custom resource is named plural.version.group",
+			"resource", name)
+		return nil
+	}
+	if s.options.DynamicInformers == nil {
+		return nil
+	}
+	informer := s.options.DynamicInformers.ForResource(kind).Informer()
+	return s.handle(informer, s.objectHandler(name, s.events.Actions(name)))
+}
+
+func (s *Scheduler) handle(informer clientcache.SharedIndexInformer, handler clientcache.ResourceEventHandler) error {
+	registration, err := informer.AddEventHandler(handler)
+	if err != nil {
+		return fmt.Errorf("adding an event handler: %w", err)
+	}
+	s.handlers = append(s.handlers, registration)
+	return nil
+}
+
+// objectHandler announces the changes of a kind that only plugins care about. An update is the general one, whatever
+// changed; the object of a deletion may be a tombstone, which hints unwrap.
+func (s *Scheduler) objectHandler(name fwk.EventResource, actions fwk.ActionType) clientcache.ResourceEventHandler {
+	event := func(action fwk.ActionType) fwk.ClusterEvent {
+		return fwk.ClusterEvent{Resource: name, ActionType: action}
+	}
+	var handler clientcache.ResourceEventHandlerFuncs
+	if actions&fwk.Add != 0 {
+		handler.AddFunc = func(object any) { s.queue.Move(event(fwk.Add), nil, object, nil) }
+	}
+	if actions&fwk.Update != 0 {
+		handler.UpdateFunc = func(old, new any) { s.queue.Move(event(fwk.Update), old, new, nil) }
+	}
+	if actions&fwk.Delete != 0 {
+		handler.DeleteFunc = func(object any) { s.queue.Move(event(fwk.Delete), object, nil, nil) }
+	}
+	return handler
+}
+
+// handlerOf makes an informer's handler of typed functions. Objects of another type do not reach them; deletions are
+// passed as they come, because the last state of the object may have been missed.
+func handlerOf[T v1.Pod | v1.Node](added func(*T), updated func(old, new *T), deleted func(any)) clientcache.ResourceEventHandler {
+	return clientcache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) {
+			if typed, ok := object.(*T); ok {
+				added(typed)
+			}
+		},
+		UpdateFunc: func(old, new any) {
+			oldTyped, okOld := old.(*T)
+			newTyped, okNew := new.(*T)
+			if okOld && okNew {
+				updated(oldTyped, newTyped)
+			}
+		},
+		DeleteFunc: deleted,
+	}
+}

@@ -1,0 +1,176 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	listersv1 "k8s.io/client-go/listers/core/v1"
+	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/rouse-scheduler/rouse/cache"
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/queue"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// Scheduler assigns pods to nodes. Make one with [New].
+type Scheduler struct {
+	options  Options
+	profiles runtime.Profiles
+	events   framework.EventMap
+	queue    *queue.Queue
+	cache    *cache.Cache
+	pods     listersv1.PodLister
+	handlers []clientcache.ResourceEventHandlerRegistration
+
+	// The rest belongs to the goroutine that runs scheduling cycles.
+
+	snapshot *cache.Snapshot
+	// nextStart is where the search for nodes begins, so that it does not always favour the same ones.
+	nextStart int
+	random    *rand.Rand
+	verdicts  []verdict
+}
+
+// New builds a scheduler and registers its event handlers on the informers, which it does not start. It fails, naming
+// the profile and the plugin, when the configuration cannot be carried out.
+func New(ctx context.Context, options Options) (*Scheduler, error) {
+	if err := options.complete(); err != nil {
+		return nil, err
+	}
+	s := &Scheduler{
+		options:  options,
+		cache:    cache.New(cache.Options{AssumedPodTTL: options.AssumedPodTTL, Clock: options.Clock, Logger: options.Logger}),
+		snapshot: &cache.Snapshot{},
+		pods:     options.Informers.Core().V1().Pods().Lister(),
+		random:   rand.New(rand.NewPCG(options.Seed, 0)),
+	}
+	if err := s.buildProfiles(ctx); err != nil {
+		return nil, fmt.Errorf("initializing profiles: %w", err)
+	}
+	if err := s.buildQueue(ctx); err != nil {
+		return nil, fmt.Errorf("building the scheduling queue: %w", err)
+	}
+	if err := s.registerHandlers(); err != nil {
+		return nil, fmt.Errorf("adding event handlers: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Scheduler) buildProfiles(ctx context.Context) error {
+	o := &s.options
+	var err error
+	s.profiles, err = runtime.NewProfiles(ctx, o.Configuration, o.Registry, runtime.Options{
+		ClientSet:        o.Client,
+		KubeConfig:       o.KubeConfig,
+		InformerFactory:  o.Informers,
+		EventRecorderFor: o.Recorder,
+		Snapshot:         s.snapshot,
+		Extenders:        o.Extenders,
+		Parallelism:      int(o.Configuration.Parallelism),
+		WaitingPods:      runtime.NewWaitingPods(),
+		PodsInPreBind:    runtime.NewPodsInPreBind(),
+		PodGroupManager:  cache.NoPodGroups{},
+		Clock:            o.Clock,
+		Logger:           o.Logger,
+		Metrics:          o.Metrics,
+	})
+	if err != nil {
+		return err
+	}
+	s.events = s.profiles.EventMap()
+	return nil
+}
+
+func (s *Scheduler) buildQueue(ctx context.Context) error {
+	o := &s.options
+	byName := make(map[string]queue.Profile, len(s.profiles))
+	for name, profile := range s.profiles {
+		byName[name] = queue.Profile{
+			Events:        profile.EventMap(),
+			Registrations: profile.Registrations(),
+			PreEnqueue:    profile.PreEnqueuePlugins(),
+			HintClass:     func(plugin string, pod *v1.Pod) (string, bool) { return profile.HintClass(ctx, plugin, pod) },
+		}
+	}
+	first := s.profiles[o.Configuration.Profiles[0].SchedulerName]
+	var err error
+	s.queue, err = queue.New(ctx, queue.Options{
+		Less:               first.Less(),
+		Profiles:           byName,
+		Clock:              o.Clock,
+		Logger:             o.Logger,
+		PodLister:          s.pods,
+		InitialBackoff:     o.Configuration.PodInitialBackoff(),
+		MaxBackoff:         o.Configuration.PodMaxBackoff(),
+		MaxInUnschedulable: o.MaxInUnschedulable,
+		Observer:           o.QueueObserver,
+	})
+	if err != nil {
+		return err
+	}
+	for _, profile := range s.profiles {
+		profile.SetNominator(s.queue)
+		profile.SetActivator(s.queue)
+	}
+	return nil
+}
+
+// Run schedules pods until the context ends, and then closes the queue and the plugins. It returns what the plugins
+// returned when they were closed. The informers must be running; call [Scheduler.WaitForHandlersSync] first.
+func (s *Scheduler) Run(ctx context.Context) error {
+	s.queue.Run(ctx)
+	expiryDone := make(chan struct{})
+	go func() {
+		defer close(expiryDone)
+		s.expireAssumed(ctx)
+	}()
+	stop := context.AfterFunc(ctx, s.queue.Close)
+	defer stop()
+	for s.ScheduleOne(ctx) {
+	}
+	<-expiryDone
+	var errs []error
+	for _, profile := range s.profiles {
+		errs = append(errs, profile.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// expireAssumed gives up, until the context ends, on pods that were bound and never seen bound, if that is asked for.
+func (s *Scheduler) expireAssumed(ctx context.Context) {
+	if s.options.AssumedPodTTL <= 0 {
+		return
+	}
+	wait.UntilWithContext(ctx, func(context.Context) {
+		for _, pod := range s.cache.ExpireAssumed() {
+			s.options.Logger.Info("A pod was bound but never seen bound; it no longer counts on its node",
+				"pod", klog.KObj(pod), "node", pod.Spec.NodeName)
+			s.queue.Move(assignedPodDeleted(), pod, nil, nil)
+		}
+	}, s.options.AssumedPodTTL)
+}
+
+// Queue returns the scheduling queue. It is safe for concurrent use.
+func (s *Scheduler) Queue() *queue.Queue { return s.queue }
+
+// Cache returns the scheduler's view of the cluster. It is safe for concurrent use.
+func (s *Scheduler) Cache() *cache.Cache { return s.cache }
+
+// Profiles returns the frameworks by scheduler name. The map must not be changed.
+func (s *Scheduler) Profiles() runtime.Profiles { return s.profiles }
+
+// Configuration returns what the scheduler was configured with. It must not be changed.
+func (s *Scheduler) Configuration() *profiles.Configuration { return s.options.Configuration }
+
+// EventMap returns which plugins, of all profiles, wait for which events. The map must not be changed.
+func (s *Scheduler) EventMap() framework.EventMap { return s.events }
