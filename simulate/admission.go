@@ -1,0 +1,226 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// admit does with a new object what an API server does before it stores it, as far as scheduling can tell the
+// difference: defaults are set, and pods get the priority of their class. It may change the object.
+func (s *store) admit(c *collection, created object) (object, error) {
+	clearType(created)
+	if c.namespaced && created.GetNamespace() == "" {
+		created.SetNamespace(metav1.NamespaceDefault)
+	}
+	switch typed := created.(type) {
+	case *corev1.Pod:
+		if err := s.admitPod(typed); err != nil {
+			return nil, err
+		}
+	case *corev1.Node:
+		defaultAllocatable(typed)
+	case *corev1.Namespace:
+		metav1.SetMetaDataLabel(&typed.ObjectMeta, corev1.LabelMetadataName, typed.Name)
+		if replaced, done := s.replaceImplied(c, typed); done {
+			return replaced, nil
+		}
+	case *corev1.PersistentVolumeClaim:
+		typed.Spec.VolumeMode = ptr.To(ptr.Deref(typed.Spec.VolumeMode, corev1.PersistentVolumeFilesystem))
+		if typed.Status.Phase == "" {
+			typed.Status.Phase = corev1.ClaimPending
+		}
+	case *corev1.PersistentVolume:
+		typed.Spec.VolumeMode = ptr.To(ptr.Deref(typed.Spec.VolumeMode, corev1.PersistentVolumeFilesystem))
+	case *storagev1.StorageClass:
+		typed.VolumeBindingMode = ptr.To(ptr.Deref(typed.VolumeBindingMode, storagev1.VolumeBindingImmediate))
+	}
+	if namespace := created.GetNamespace(); namespace != "" {
+		s.implyNamespace(namespace)
+	}
+	return s.create(c, created)
+}
+
+// implyNamespace creates the namespace that an object is in, unless it is there.
+func (s *store) implyNamespace(name string) {
+	c := s.of(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if c.objects[name] != nil {
+		return
+	}
+	s.implied[name] = true
+	// It can't fail: the name is given and free.
+	_, _ = s.create(c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:   name,
+		Labels: map[string]string{corev1.LabelMetadataName: name},
+	}})
+}
+
+// replaceImplied lets a namespace take the place of one that was only implied.
+func (s *store) replaceImplied(c *collection, namespace *corev1.Namespace) (object, bool) {
+	if !s.implied[namespace.Name] {
+		return nil, false
+	}
+	delete(s.implied, namespace.Name)
+	namespace.UID, namespace.ResourceVersion = "", ""
+	replaced, err := s.update(c, namespace, wholeObject)
+	return replaced, err == nil
+}
+
+// defaultAllocatable lets a node offer everything it has.
+func defaultAllocatable(node *corev1.Node) {
+	if node.Status.Allocatable == nil && node.Status.Capacity != nil {
+		node.Status.Allocatable = node.Status.Capacity.DeepCopy()
+	}
+}
+
+func (s *store) admitPod(pod *corev1.Pod) error {
+	if pod.Spec.SchedulerName == "" {
+		pod.Spec.SchedulerName = corev1.DefaultSchedulerName
+	}
+	if pod.Spec.RestartPolicy == "" {
+		pod.Spec.RestartPolicy = corev1.RestartPolicyAlways
+	}
+	if pod.Status.Phase == "" {
+		pod.Status.Phase = corev1.PodPending
+	}
+	if pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
+		pod.Status.StartTime = ptr.To(metav1.NewTime(s.clock.Now()).Rfc3339Copy())
+	}
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			defaultContainer(&containers[i], pod.Spec.HostNetwork)
+		}
+	}
+	if pod.Spec.Resources != nil {
+		defaultRequests(pod.Spec.Resources)
+	}
+	mergeMatchLabelKeys(pod)
+	return s.resolvePriority(pod)
+}
+
+func defaultContainer(container *corev1.Container, hostNetwork bool) {
+	defaultRequests(&container.Resources)
+	for i := range container.Ports {
+		port := &container.Ports[i]
+		if port.Protocol == "" {
+			port.Protocol = corev1.ProtocolTCP
+		}
+		if hostNetwork && port.HostPort == 0 {
+			port.HostPort = port.ContainerPort
+		}
+	}
+}
+
+// defaultRequests lets a container request what it is limited to, resource by resource.
+func defaultRequests(resources *corev1.ResourceRequirements) {
+	for name, limit := range resources.Limits {
+		if _, requested := resources.Requests[name]; requested {
+			continue
+		}
+		if resources.Requests == nil {
+			resources.Requests = make(corev1.ResourceList, len(resources.Limits))
+		}
+		resources.Requests[name] = limit.DeepCopy()
+	}
+}
+
+// mergeMatchLabelKeys writes the label keys of affinity terms into their selectors, which is what schedulers read.
+func mergeMatchLabelKeys(pod *corev1.Pod) {
+	if pod.Spec.Affinity == nil {
+		return
+	}
+	if affinity := pod.Spec.Affinity.PodAffinity; affinity != nil {
+		mergeTerms(pod, affinity.RequiredDuringSchedulingIgnoredDuringExecution, affinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if affinity := pod.Spec.Affinity.PodAntiAffinity; affinity != nil {
+		mergeTerms(pod, affinity.RequiredDuringSchedulingIgnoredDuringExecution, affinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+}
+
+func mergeTerms(pod *corev1.Pod, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
+	for i := range required {
+		mergeTerm(pod, &required[i])
+	}
+	for i := range preferred {
+		mergeTerm(pod, &preferred[i].PodAffinityTerm)
+	}
+}
+
+func mergeTerm(pod *corev1.Pod, term *corev1.PodAffinityTerm) {
+	if term.LabelSelector == nil {
+		return
+	}
+	add := func(keys []string, operator metav1.LabelSelectorOperator) {
+		for _, key := range keys {
+			value, labelled := pod.Labels[key]
+			if !labelled || hasRequirement(term.LabelSelector, key, operator, value) {
+				continue
+			}
+			term.LabelSelector.MatchExpressions = append(term.LabelSelector.MatchExpressions,
+				metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}})
+		}
+	}
+	add(term.MatchLabelKeys, metav1.LabelSelectorOpIn)
+	add(term.MismatchLabelKeys, metav1.LabelSelectorOpNotIn)
+}
+
+// hasRequirement tells whether an API server merged the key before: the pod may come out of a real cluster.
+func hasRequirement(selector *metav1.LabelSelector, key string, operator metav1.LabelSelectorOperator, value string) bool {
+	for _, r := range selector.MatchExpressions {
+		if r.Key == key && r.Operator == operator && len(r.Values) == 1 && r.Values[0] == value {
+			return true
+		}
+	}
+	return false
+}
+
+// resolvePriority gives a pod the priority of its class, or of the default class.
+func (s *store) resolvePriority(pod *corev1.Pod) error {
+	if pod.Spec.Priority != nil {
+		return nil
+	}
+	class, err := s.priorityClass(pod.Spec.PriorityClassName)
+	if err != nil || class == nil {
+		return err
+	}
+	pod.Spec.PriorityClassName = class.Name
+	pod.Spec.Priority = &class.Value
+	if pod.Spec.PreemptionPolicy == nil {
+		pod.Spec.PreemptionPolicy = class.PreemptionPolicy
+	}
+	return nil
+}
+
+// priorityClass finds a class by name, for the empty name the default one, which may not exist.
+func (s *store) priorityClass(name string) (*schedulingv1.PriorityClass, error) {
+	switch name {
+	case "system-cluster-critical":
+		return &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 2_000_000_000}, nil
+	case "system-node-critical":
+		return &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 2_000_001_000}, nil
+	}
+	c := s.of(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
+	if name != "" {
+		if found := c.objects[name]; found != nil {
+			return found.(*schedulingv1.PriorityClass).DeepCopy(), nil
+		}
+		return nil, apierrors.NewForbidden(s.pods().resource.GroupResource(), "",
+			fmt.Errorf("no PriorityClass with name %s was found; create it first or set spec.priority", name))
+	}
+	var best *schedulingv1.PriorityClass
+	for _, found := range c.sorted("") {
+		class := found.(*schedulingv1.PriorityClass)
+		if class.GlobalDefault && (best == nil || class.Value < best.Value) {
+			best = class.DeepCopy()
+		}
+	}
+	return best, nil
+}

@@ -1,0 +1,52 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package simulate replays manifests and scenarios on a cluster in memory, with virtual time and the scheduler itself:
+// the same event handlers, queue and cycles that work in a real cluster. The same input always has the same result.
+//
+// [Load] reads an [Input] from files and [Run] replays it:
+//
+//	input, err := simulate.Load([]string{"cluster.yaml", "scenario.yaml"}, simulate.LoadOptions{})
+//	...
+//	report, err := simulate.Run(ctx, input, simulate.Options{})
+//
+// A [Cluster] is the same step by step, for tests: create and change objects, let time pass with [Cluster.Advance] or
+// [Cluster.Settle], and look at what became of the pods.
+//
+// # Input
+//
+// Manifests are those of kubectl, lists included. Objects are created in the order read, but nodes before pods and
+// everything else before both. A pod with spec.nodeName is bound already, and a finished one does not count. What an
+// API server would do to new objects is done as far as scheduling depends on it: requests default to limits,
+// allocatable to capacity, and pods get the priority of their class. Namespaces that are used but not created come into
+// being by themselves.
+//
+// A document with apiVersion rouse/v1alpha1 and kind Scenario is a timeline, see [Scenario]:
+//
+//	apiVersion: rouse/v1alpha1
+//	kind: Scenario
+//	metadata: {name: label-wakes-pod}
+//	spec:
+//	  steps:
+//	  - at: 20s
+//	    patch: {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {disk: ssd}}}
+//	  - expect:
+//	      pods:
+//	      - {name: web-1, node: n1, wokenBy: NodeUpdateNodeLabel}
+//
+// # What is simulated
+//
+// There is an API server without admission plugins, a scheduler, and nothing else: no controllers, and no kubelets
+// except that a bound pod has started. Deleted objects are gone at once unless they have finalizers. Binding takes no
+// time, and neither does a scheduling cycle; time passes between steps, while pods back off, and in the timers of
+// plugins. Plugins that wait by other means than the clock of the simulation, and those that start goroutines, are not
+// deterministic any more; one that waits for something that only happens in virtual time waits for ever.
+//
+// Objects of kinds that have no part in scheduling are ignored with a warning, unless a plugin asks for their informer
+// or, for custom kinds, registers an event for them.
+//
+// # Concurrency
+//
+// Everything happens in the goroutine that calls [Run], or the methods of a [Cluster], which therefore must not be
+// called concurrently. Different clusters don't share anything; an [Input] may be used by several of them at once.
+package simulate

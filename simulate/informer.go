@@ -1,0 +1,193 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	clientcache "k8s.io/client-go/tools/cache"
+)
+
+var _ clientcache.SharedIndexInformer = &informer{}
+
+// informer is a shared informer without goroutines: whoever hands it a change sees every handler run before the call
+// returns. What it knows is behind the store until then, as it would be behind a real API server.
+type informer struct {
+	indexer   orderedIndexer
+	handlers  []*registration
+	transform clientcache.TransformFunc
+	// used tells that somebody wants to know about the kind.
+	used bool
+	// visible filters what the informer shows; nil shows everything. An object that is no longer visible is deleted as
+	// far as handlers can tell.
+	visible func(apiruntime.Object) bool
+}
+
+func newInformer(visible func(apiruntime.Object) bool) *informer {
+	return &informer{indexer: newOrderedIndexer(), visible: visible}
+}
+
+// deliver brings the informer up to date with one object and runs the handlers; current is nil if the object named by
+// key is gone.
+func (i *informer) deliver(key string, current apiruntime.Object) {
+	if current != nil && i.visible != nil && !i.visible(current) {
+		current = nil
+	}
+	var updated any = current
+	if current != nil && i.transform != nil {
+		if transformed, err := i.transform(current.DeepCopyObject()); err == nil {
+			updated = transformed
+		}
+	}
+	// An indexer fails only for objects without metadata, and the store takes none.
+	old, known, _ := i.indexer.GetByKey(key)
+	switch {
+	case !known && current == nil:
+	case !known:
+		_ = i.indexer.Add(updated)
+		i.notify(func(h clientcache.ResourceEventHandler) { h.OnAdd(updated, false) })
+	case current == nil:
+		_ = i.indexer.Delete(old)
+		i.notify(func(h clientcache.ResourceEventHandler) { h.OnDelete(old) })
+	default:
+		_ = i.indexer.Update(updated)
+		i.notify(func(h clientcache.ResourceEventHandler) { h.OnUpdate(old, updated) })
+	}
+}
+
+func (i *informer) notify(call func(clientcache.ResourceEventHandler)) {
+	for _, registration := range slices.Clone(i.handlers) {
+		call(registration.handler)
+	}
+}
+
+// AddEventHandler implements clientcache.SharedInformer. The handler hears of the objects that there are before the
+// call returns.
+func (i *informer) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
+	i.used = true
+	added := &registration{handler: handler}
+	i.handlers = append(i.handlers, added)
+	for _, object := range i.indexer.List() {
+		handler.OnAdd(object, true)
+	}
+	return added, nil
+}
+
+// AddEventHandlerWithResyncPeriod implements clientcache.SharedInformer; there are no resyncs.
+func (i *informer) AddEventHandlerWithResyncPeriod(
+	handler clientcache.ResourceEventHandler, _ time.Duration,
+) (clientcache.ResourceEventHandlerRegistration, error) {
+	return i.AddEventHandler(handler)
+}
+
+// AddEventHandlerWithOptions implements clientcache.SharedInformer; there are no resyncs.
+func (i *informer) AddEventHandlerWithOptions(
+	handler clientcache.ResourceEventHandler, _ clientcache.HandlerOptions,
+) (clientcache.ResourceEventHandlerRegistration, error) {
+	return i.AddEventHandler(handler)
+}
+
+// RemoveEventHandler implements clientcache.SharedInformer.
+func (i *informer) RemoveEventHandler(handle clientcache.ResourceEventHandlerRegistration) error {
+	if handle == nil {
+		return errors.New("removing an event handler: the registration is nil")
+	}
+	i.handlers = slices.DeleteFunc(i.handlers, func(r *registration) bool { return r == handle })
+	return nil
+}
+
+// GetStore implements clientcache.SharedInformer.
+func (i *informer) GetStore() clientcache.Store { return i.GetIndexer() }
+
+// GetIndexer implements clientcache.SharedIndexInformer.
+func (i *informer) GetIndexer() clientcache.Indexer {
+	i.used = true
+	return i.indexer
+}
+
+// AddIndexers implements clientcache.SharedIndexInformer.
+func (i *informer) AddIndexers(indexers clientcache.Indexers) error {
+	return i.indexer.AddIndexers(indexers)
+}
+
+// GetController implements clientcache.SharedInformer. There is none, which is what the interface asks for.
+func (i *informer) GetController() clientcache.Controller { return noController{} }
+
+// Run implements clientcache.SharedInformer. There is nothing to run.
+func (i *informer) Run(<-chan struct{}) {}
+
+// RunWithContext implements clientcache.SharedInformer. There is nothing to run.
+func (i *informer) RunWithContext(context.Context) {}
+
+// HasSynced implements clientcache.SharedInformer.
+func (i *informer) HasSynced() bool { return true }
+
+// HasSyncedChecker implements clientcache.SharedInformer.
+func (i *informer) HasSyncedChecker() clientcache.DoneChecker { return alwaysDone{} }
+
+// LastSyncResourceVersion implements clientcache.SharedInformer.
+func (i *informer) LastSyncResourceVersion() string { return "" }
+
+// SetWatchErrorHandler implements clientcache.SharedInformer. There is no watch that could fail.
+func (i *informer) SetWatchErrorHandler(clientcache.WatchErrorHandler) error { return nil }
+
+// SetWatchErrorHandlerWithContext implements clientcache.SharedInformer. There is no watch that could fail.
+func (i *informer) SetWatchErrorHandlerWithContext(clientcache.WatchErrorHandlerWithContext) error {
+	return nil
+}
+
+// SetTransform implements clientcache.SharedInformer.
+func (i *informer) SetTransform(transform clientcache.TransformFunc) error {
+	i.transform = transform
+	return nil
+}
+
+// IsStopped implements clientcache.SharedInformer.
+func (i *informer) IsStopped() bool { return false }
+
+// registration is one handler of an informer.
+type registration struct {
+	handler clientcache.ResourceEventHandler
+}
+
+// HasSynced implements clientcache.ResourceEventHandlerRegistration.
+func (r *registration) HasSynced() bool { return true }
+
+// HasSyncedChecker implements clientcache.ResourceEventHandlerRegistration.
+func (r *registration) HasSyncedChecker() clientcache.DoneChecker { return alwaysDone{} }
+
+// alwaysDone is a wait that is over.
+type alwaysDone struct{}
+
+// Name implements clientcache.DoneChecker.
+func (alwaysDone) Name() string { return "simulated informer" }
+
+// Done implements clientcache.DoneChecker.
+func (alwaysDone) Done() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+// noController stands in for the deprecated controller of an informer.
+type noController struct{}
+
+// Run implements clientcache.Controller.
+func (noController) Run(<-chan struct{}) {}
+
+// RunWithContext implements clientcache.Controller.
+func (noController) RunWithContext(context.Context) {}
+
+// HasSynced implements clientcache.Controller.
+func (noController) HasSynced() bool { return true }
+
+// HasSyncedChecker implements clientcache.Controller.
+func (noController) HasSyncedChecker() clientcache.DoneChecker { return alwaysDone{} }
+
+// LastSyncResourceVersion implements clientcache.Controller.
+func (noController) LastSyncResourceVersion() string { return "" }

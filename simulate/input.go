@@ -1,0 +1,225 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rouse-scheduler/rouse/manifest"
+)
+
+// Input is what a simulation begins with and what then happens to it. It is not changed by simulations, so that one
+// input can be replayed any number of times, also concurrently.
+type Input struct {
+	// Scenarios run one after the other.
+	Scenarios []*Scenario
+	// Warnings name what was read but means nothing, such as fields that a kind of object does not have.
+	Warnings []string
+
+	objects []*loadedObject
+}
+
+// loadedObject is an object of a manifest.
+type loadedObject struct {
+	object object
+	source source
+}
+
+// source is where something was read: a document, and the field of it.
+type source struct {
+	document *manifest.Document
+	path     string
+}
+
+func (s source) field(name string) source {
+	if s.path != "" && !strings.HasPrefix(name, "[") {
+		name = "." + name
+	}
+	return source{s.document, s.path + name}
+}
+
+// position returns file:line:column.
+func (s source) position() string {
+	at := s.document.Position(s.path)
+	return fmt.Sprintf("%s:%d:%d", s.document.File, at.Line, at.Column)
+}
+
+func (s source) errorf(format string, args ...any) error {
+	return s.document.Errorf(s.path, format, args...)
+}
+
+// InputError is what [Load] and a replay return when the input cannot be used: it is unreadable, or asks for something
+// impossible. The text has a line for each fault, with file, line and column.
+type InputError struct {
+	// Err has every fault; a manifest.ErrorList where there can be several.
+	Err error
+}
+
+// Error implements error.
+func (e *InputError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the faults.
+func (e *InputError) Unwrap() error { return e.Err }
+
+// LoadOptions change what [Load] reads. The zero value is the default.
+type LoadOptions struct {
+	// Stdin is read for the path "-"; nil makes that path an error.
+	Stdin io.Reader
+}
+
+// Load reads files, and folders with everything in them that ends in .yaml, .yml or .json. Folders are read in the
+// order of the names; files and folders whose names begin with a dot are left out.
+//
+// Every document is an object, a list of objects as kubectl get prints it, or a [Scenario]. Fields that an object's
+// kind does not have, and kinds that are not known, are no faults, because clusters are often newer than this package.
+// Every error is an [*InputError] and has all faults of all files.
+func Load(paths []string, options LoadOptions) (*Input, error) {
+	if len(paths) == 0 {
+		return nil, &InputError{errors.New("nothing to simulate: name at least one file or folder of manifests")}
+	}
+	l := newLoader()
+	for _, path := range paths {
+		l.readPath(path, options)
+	}
+	return l.finish()
+}
+
+// Parse reads one text as [Load] reads a file. The name stands in for the file's in messages.
+func Parse(name string, data []byte) (*Input, error) {
+	l := newLoader()
+	l.split(name, data)
+	return l.finish()
+}
+
+// loader collects the documents of all files, and all faults.
+type loader struct {
+	input  Input
+	kinds  *kindTable
+	faults manifest.ErrorList
+	// defined has where each object was first read.
+	defined map[string]source
+	// warned finds the warnings by what they are about; indices is what does not matter in a field for that.
+	warnings []*warning
+	warned   map[string]*warning
+	indices  *regexp.Regexp
+}
+
+func newLoader() *loader {
+	return &loader{
+		kinds:   newKindTable(),
+		defined: make(map[string]source),
+		warned:  make(map[string]*warning),
+		indices: regexp.MustCompile(`^.*steps\[\d+\]\.(create|patch|delete)\.?|\[\d+\]`),
+	}
+}
+
+func (l *loader) finish() (*Input, error) {
+	if err := l.faults.Err(); err != nil {
+		return nil, &InputError{err}
+	}
+	slices.SortStableFunc(l.input.objects, func(a, b *loadedObject) int {
+		return creationRank(kindOf(a.object)) - creationRank(kindOf(b.object))
+	})
+	for _, warning := range l.warnings {
+		l.input.Warnings = append(l.input.Warnings, warning.String())
+	}
+	return &l.input, nil
+}
+
+func (l *loader) readPath(path string, options LoadOptions) {
+	if path == "-" {
+		l.readStdin(options.Stdin)
+		return
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		l.faults.Add(err)
+	case info.IsDir():
+		l.readFolder(path)
+	default:
+		l.readFile(path)
+	}
+}
+
+func (l *loader) readStdin(stdin io.Reader) {
+	if stdin == nil {
+		l.faults.Add(errors.New("-: there is no standard input to read from"))
+		return
+	}
+	data, err := io.ReadAll(stdin)
+	if err != nil {
+		l.faults.Add(fmt.Errorf("reading standard input: %w", err))
+		return
+	}
+	l.split("standard input", data)
+}
+
+func (l *loader) readFolder(folder string) {
+	found := false
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != folder && strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+		case !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
+			found = true
+			l.readFile(path)
+		}
+		return nil
+	})
+	if err != nil {
+		l.faults.Add(err)
+	} else if !found {
+		l.faults.Add(fmt.Errorf("%s: the folder has no files that end in .yaml, .yml or .json", folder))
+	}
+}
+
+func (l *loader) readFile(path string) {
+	documents, err := manifest.Load(path)
+	l.readDocuments(documents, err)
+}
+
+func (l *loader) split(name string, data []byte) {
+	documents, err := manifest.Split(name, data)
+	l.readDocuments(documents, err)
+}
+
+func (l *loader) readDocuments(documents []*manifest.Document, err error) {
+	l.faults.Add(err)
+	for _, document := range documents {
+		l.readDocument(document)
+	}
+}
+
+// readDocument takes an object, a list of objects or a scenario.
+func (l *loader) readDocument(document *manifest.Document) {
+	header, err := document.Header()
+	switch {
+	case err != nil:
+		l.faults.Add(err)
+	case isScenario(header):
+		l.readScenario(document, header)
+	case strings.HasSuffix(header.Kind, "List"):
+		l.readList(document, header)
+	default:
+		data, err := document.JSON()
+		if err != nil {
+			l.faults.Add(err)
+			return
+		}
+		l.readObject(source{document: document}, data, header)
+	}
+}

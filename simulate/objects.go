@@ -1,0 +1,203 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/rouse-scheduler/rouse/manifest"
+)
+
+// kindOf returns the kind of an object that was just read.
+func kindOf(o object) schema.GroupVersionKind { return o.GetObjectKind().GroupVersionKind() }
+
+// readList takes the objects of a list. The items of a list of one kind, such as PodList, may leave their kind out.
+func (l *loader) readList(document *manifest.Document, header manifest.Header) {
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := document.DecodeLenient(&list); err != nil {
+		l.faults.Add(err)
+		return
+	}
+	for i, item := range list.Items {
+		from := source{document, "items"}.field(indexed(i))
+		of, err := headerOf(from, item)
+		if err != nil {
+			l.faults.Add(err)
+			continue
+		}
+		if isScenario(of) {
+			l.faults.Add(from.errorf("a %s is a document of its own and cannot be part of a list", scenarioKind))
+			continue
+		}
+		if element := strings.TrimSuffix(header.Kind, "List"); of.Kind == "" && element != "" {
+			of.Kind, of.APIVersion = element, header.APIVersion
+		}
+		l.readObject(from, item, of)
+	}
+}
+
+// headerOf reads what identifies an object that is part of a document.
+func headerOf(from source, data []byte) (manifest.Header, error) {
+	var partial struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &partial); err != nil {
+		return manifest.Header{}, from.document.DecodeFieldLenient(from.path, data, &partial)
+	}
+	return manifest.Header{
+		APIVersion: partial.APIVersion, Kind: partial.Kind,
+		Namespace: partial.Metadata.Namespace, Name: partial.Metadata.Name,
+	}, nil
+}
+
+// readObject takes one object of a manifest.
+func (l *loader) readObject(from source, data []byte, header manifest.Header) {
+	loaded, err := l.decodeObject(from, data, header)
+	if err != nil {
+		l.faults.Add(err)
+		return
+	}
+	if loaded.GetName() == "" && loaded.GetGenerateName() == "" {
+		if l.kinds.scheduled(kindOf(loaded)) != nil {
+			l.faults.Add(from.field("metadata").errorf("the %s has no name; set metadata.name", header.Kind))
+			return
+		}
+	}
+	if err := l.checkDuplicate(from, loaded); err != nil {
+		l.faults.Add(err)
+		return
+	}
+	l.input.objects = append(l.input.objects, &loadedObject{object: loaded, source: from})
+}
+
+func (l *loader) checkDuplicate(from source, loaded object) error {
+	if loaded.GetName() == "" {
+		return nil
+	}
+	gvk := kindOf(loaded)
+	key := gvk.GroupKind().String() + " " + keyOf(loaded.GetNamespace(), loaded.GetName())
+	if first, found := l.defined[key]; found {
+		k := kind{GroupVersionKind: gvk}
+		return from.errorf("%s is already defined at %s", k.describe(loaded.GetNamespace(), loaded.GetName()), first.position())
+	}
+	l.defined[key] = from
+	return nil
+}
+
+// decodeObject turns JSON into an object with its kind set: a typed one if scheduling reads the kind.
+func (l *loader) decodeObject(from source, data []byte, header manifest.Header) (object, error) {
+	if header.Kind == "" || header.APIVersion == "" {
+		return nil, from.errorf("the document is neither a Kubernetes object nor a %s: it needs apiVersion and kind", scenarioKind)
+	}
+	version, err := schema.ParseGroupVersion(header.APIVersion)
+	if err != nil {
+		return nil, from.field("apiVersion").errorf("%w", err)
+	}
+	gvk := version.WithKind(header.Kind)
+	k := l.kinds.scheduled(gvk)
+	if k == nil {
+		other := &unstructured.Unstructured{}
+		if err := from.document.DecodeFieldLenient(from.path, data, &other.Object); err != nil {
+			return nil, err
+		}
+		other.SetGroupVersionKind(gvk)
+		return other, nil
+	}
+	typed := k.newObject()
+	if err := l.decodeTyped(from, data, typed); err != nil {
+		return nil, err
+	}
+	typed.GetObjectKind().SetGroupVersionKind(gvk)
+	if k.namespaced && typed.GetNamespace() == "" {
+		typed.SetNamespace("default")
+	}
+	return typed, nil
+}
+
+// decodeTyped decodes strictly, but only warns of fields that the type does not have.
+func (l *loader) decodeTyped(from source, data []byte, into object) error {
+	strict := from.decode(data, into)
+	if strict == nil {
+		return nil
+	}
+	if err := from.decodeLenient(data, into); err != nil {
+		return err
+	}
+	l.warnOf(fmt.Sprintf("%T", into), strict)
+	return nil
+}
+
+// decode decodes the JSON of a whole document or of a field of it.
+func (s source) decode(data []byte, into any) error {
+	if s.path == "" {
+		return s.document.Decode(into)
+	}
+	return s.document.DecodeField(s.path, data, into)
+}
+
+func (s source) decodeLenient(data []byte, into any) error {
+	if s.path == "" {
+		return s.document.DecodeLenient(into)
+	}
+	return s.document.DecodeFieldLenient(s.path, data, into)
+}
+
+// warning is a fault that is tolerated, and how many others are like it.
+type warning struct {
+	text   string
+	others int
+}
+
+// warnOf turns faults into warnings, one for all that only differ in where they are. The directives of patches are
+// fields that no type has.
+func (l *loader) warnOf(kind string, faults error) {
+	var list manifest.ErrorList
+	if !errors.As(faults, &list) {
+		list = manifest.ErrorList{faults}
+	}
+	for _, fault := range list {
+		alike := kind
+		var located *manifest.Error
+		if errors.As(fault, &located) {
+			if strings.Contains(located.Field, "$") {
+				continue
+			}
+			alike += " " + l.indices.ReplaceAllString(located.Field, "")
+		}
+		if first := l.warned[alike]; first != nil {
+			first.others++
+			continue
+		}
+		l.warned[alike] = &warning{text: fault.Error()}
+		l.warnings = append(l.warnings, l.warned[alike])
+	}
+}
+
+// String returns the text of the warning.
+func (w *warning) String() string {
+	if w.others == 0 {
+		return w.text + "; the field is ignored"
+	}
+	return fmt.Sprintf("%s; the field is ignored, as %d others like it are", w.text, w.others)
+}
+
+// knownVersion tells whether client-go has types of a group and version.
+func knownVersion(version schema.GroupVersion) bool {
+	return scheme.Scheme.IsVersionRegistered(version)
+}

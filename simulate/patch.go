@@ -1,0 +1,121 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+// part is what of an object a request may change.
+type part int
+
+const (
+	wholeObject part = iota
+	// allButStatus is what a request for the object itself changes.
+	allButStatus
+	// statusOnly is what a request for the subresource status changes, besides metadata.
+	statusOnly
+)
+
+// patch applies a patch to an object and returns the object as stored.
+func (s *store) patch(c *collection, namespace, name string, patchType types.PatchType, data []byte, scope part) (object, error) {
+	current, err := c.get(namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	patched, err := applyPatch(c, current, patchType, data)
+	if err != nil {
+		return nil, err
+	}
+	if patched.GetName() != name || patched.GetNamespace() != namespace {
+		return nil, apierrors.NewBadRequest("a patch must not change the name or namespace of an object")
+	}
+	keepOtherPart(current, patched, scope)
+	return s.update(c, patched, scope)
+}
+
+// applyPatch returns the patched copy of an object.
+func applyPatch(c *collection, current object, patchType types.PatchType, data []byte) (object, error) {
+	original, err := json.Marshal(current)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s: %w", c.describe(current.GetNamespace(), current.GetName()), err)
+	}
+	if patchType == types.StrategicMergePatchType && c.custom() {
+		patchType = types.MergePatchType
+	}
+	var result []byte
+	switch patchType {
+	case types.StrategicMergePatchType:
+		result, err = strategicpatch.StrategicMergePatch(original, data, c.newObject())
+	case types.MergePatchType:
+		result, err = jsonpatch.MergePatch(original, data)
+	case types.JSONPatchType:
+		result, err = applyJSONPatch(original, data)
+	default:
+		return nil, apierrors.NewGenericServerResponse(415, "patch", c.resource.GroupResource(), current.GetName(),
+			fmt.Sprintf("patches of type %s are not simulated", patchType), 0, false)
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("applying the patch: %v", err))
+	}
+	patched := c.newObject()
+	if err := utiljson.Unmarshal(result, patched); err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("reading the patched object: %v", err))
+	}
+	clearType(patched)
+	return patched, nil
+}
+
+func applyJSONPatch(original, data []byte) ([]byte, error) {
+	patch, err := jsonpatch.DecodePatch(data)
+	if err != nil {
+		return nil, err
+	}
+	return patch.Apply(original)
+}
+
+// clearType removes apiVersion and kind from a typed object: those that a client receives don't have them.
+func clearType(o object) {
+	if _, custom := o.(*unstructured.Unstructured); !custom {
+		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+}
+
+// keepOtherPart restores what the request must not change. Kinds without a status have only one part.
+func keepOtherPart(current, changed object, scope part) {
+	if scope == wholeObject {
+		return
+	}
+	before, after := fieldsOf(current), fieldsOf(changed)
+	status := after("Status")
+	if !status.IsValid() {
+		return
+	}
+	if scope == allButStatus {
+		status.Set(before("Status"))
+		return
+	}
+	if spec := after("Spec"); spec.IsValid() {
+		spec.Set(before("Spec"))
+	}
+}
+
+// fieldsOf returns a function that finds the fields of a typed object by name.
+func fieldsOf(o object) func(name string) reflect.Value {
+	value := reflect.Indirect(reflect.ValueOf(o))
+	if _, custom := o.(*unstructured.Unstructured); custom || value.Kind() != reflect.Struct {
+		return func(string) reflect.Value { return reflect.Value{} }
+	}
+	return value.FieldByName
+}

@@ -1,0 +1,248 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// Replay creates the objects of an input and makes the steps of its scenarios, one scenario after the other, until
+// nothing more can happen. An error that is an [*InputError] names the place in the input.
+func (c *Cluster) Replay(input *Input) error {
+	c.warnings = append(c.warnings, input.Warnings...)
+	for _, scenario := range input.Scenarios {
+		c.progress.total += len(scenario.Steps)
+	}
+	r := &replay{Cluster: c, plurals: customPlurals(input), ignored: make(map[string]int)}
+	if err := r.createAll(input.objects); err != nil {
+		return err
+	}
+	for _, scenario := range input.Scenarios {
+		c.base = c.clock.Now()
+		for i, step := range scenario.Steps {
+			if err := r.step(scenario, i, step); err != nil {
+				return err
+			}
+			c.progress.done++
+		}
+		if err := c.Settle(); err != nil {
+			return err
+		}
+	}
+	if err := c.Settle(); err != nil {
+		return err
+	}
+	r.summarizeWarnings()
+	c.progress.update(c, true)
+	return nil
+}
+
+// replay is the replay of one input.
+type replay struct {
+	*Cluster
+	// plurals has the resource names of custom kinds that the input defines.
+	plurals map[schema.GroupKind]string
+	// ignored counts the objects of each kind that means nothing here.
+	ignored map[string]int
+	// late counts the steps whose objects were gone, and names the first of them.
+	late  int
+	first string
+}
+
+func (r *replay) createAll(objects []*loadedObject) error {
+	for _, loaded := range objects {
+		k := r.resolve(r.store.kinds.find(kindOf(loaded.object)))
+		if !r.meaningful(k) {
+			continue
+		}
+		if err := r.createLoaded(k, loaded.object); err != nil {
+			return &InputError{loaded.source.errorf("creating %s: %w", k.describe(loaded.object.GetNamespace(), loaded.object.GetName()), plain(err))}
+		}
+	}
+	return nil
+}
+
+// createLoaded creates an object that was read. Objects of kinds that have a Go type but no part in scheduling were
+// read without it.
+func (r *replay) createLoaded(k *kind, loaded object) error {
+	other, untyped := loaded.(*unstructured.Unstructured)
+	if !untyped || k.custom() {
+		_, err := r.create(k, loaded)
+		return err
+	}
+	typed := k.newObject()
+	data, err := other.MarshalJSON()
+	if err == nil {
+		err = utiljson.Unmarshal(data, typed)
+	}
+	if err == nil {
+		_, err = r.create(k, typed)
+	}
+	return err
+}
+
+// resolve returns the kind with the resource name that the input defines for it, if it does.
+func (r *replay) resolve(k *kind) *kind {
+	plural, defined := r.plurals[k.GroupKind()]
+	if !defined {
+		return k
+	}
+	resolved := *k
+	resolved.resource.Resource = plural
+	return &resolved
+}
+
+// meaningful tells whether the scheduler or a plugin would notice an object of a kind, and counts those that it
+// would not.
+func (r *replay) meaningful(k *kind) bool {
+	if k.scheduling || r.watched(k.resource) {
+		return true
+	}
+	r.ignored[k.GroupVersionKind.GroupVersion().String()+" "+k.Kind]++
+	return false
+}
+
+// customPlurals reads the resource names out of the definitions of custom resources.
+func customPlurals(input *Input) map[schema.GroupKind]string {
+	plurals := make(map[schema.GroupKind]string)
+	for _, loaded := range input.objects {
+		definition, untyped := loaded.object.(*unstructured.Unstructured)
+		if !untyped || definition.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+		plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
+		if plural != "" {
+			plurals[schema.GroupKind{Group: group, Kind: kind}] = plural
+		}
+	}
+	return plurals
+}
+
+// step waits until a step is due and makes it.
+func (r *replay) step(scenario *Scenario, index int, step *Step) error {
+	if err := r.waitFor(scenario, index, step); err != nil {
+		return err
+	}
+	if step.Action == ActionExpect {
+		if err := r.runNow(); err != nil {
+			return err
+		}
+		r.check(step.Expect)
+		return nil
+	}
+	k := r.resolve(step.kind)
+	if !r.meaningful(k) {
+		return nil
+	}
+	if step.Action != ActionCreate && r.gone(k, step) {
+		r.late++
+		if r.first == "" {
+			r.first = fmt.Sprintf("step %d of scenario %q, %v", index+1, scenario.Name, step)
+		}
+		return nil
+	}
+	var err error
+	switch step.Action {
+	case ActionCreate:
+		err = r.createLoaded(k, step.object)
+	case ActionPatch:
+		err = r.patch(k, step.namespace, step.name, step.patch)
+	case ActionDelete:
+		err = r.delete(k, step.namespace, step.name)
+	}
+	if err != nil {
+		return &InputError{step.source.field(string(step.Action)).errorf("%v at %v: %w", step, r.Now(), plain(err))}
+	}
+	return nil
+}
+
+// waitFor lets time pass until a step is due.
+func (r *replay) waitFor(scenario *Scenario, index int, step *Step) error {
+	if step.At != nil {
+		due := r.base.Add(*step.At)
+		if !due.After(r.clock.Now()) {
+			return nil
+		}
+		return r.advanceTo(due)
+	}
+	var limit time.Time
+	for _, later := range scenario.Steps[index:] {
+		if later.At != nil {
+			limit = r.base.Add(*later.At)
+			break
+		}
+	}
+	return r.settle(limit)
+}
+
+// gone tells whether a step is about an object that there was once: a pod may have been preempted, for example.
+func (r *replay) gone(k *kind, step *Step) bool {
+	found, err := r.collection(k)
+	if err != nil || !r.existed(k, step.namespace, step.name) {
+		return false
+	}
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	return found.objects[keyOf(step.namespace, step.name)] == nil
+}
+
+// check compares pods with what is expected of them.
+func (c *Cluster) check(expected *Expectation) {
+	for i := range expected.Pods {
+		pod := &expected.Pods[i]
+		state, exists := c.Pod(pod.Namespace, pod.Name)
+		wanted, found := pod.difference(state, exists)
+		if found == "" {
+			continue
+		}
+		c.failures = append(c.failures, ExpectationFailure{
+			Position: expected.source.field("pods" + indexed(i)).position(),
+			At:       c.Now(),
+			Pod:      pod.Namespace + "/" + pod.Name,
+			Wanted:   wanted,
+			Found:    found,
+		})
+	}
+}
+
+func (r *replay) summarizeWarnings() {
+	if len(r.ignored) > 0 {
+		var counts []string
+		for _, name := range slices.Sorted(maps.Keys(r.ignored)) {
+			counts = append(counts, fmt.Sprintf("%d of %s", r.ignored[name], name))
+		}
+		r.warnings = append(r.warnings, "ignored objects of kinds that no plugin asks for: "+strings.Join(counts, ", "))
+	}
+	if r.late > 0 {
+		r.warnings = append(r.warnings, fmt.Sprintf("%d steps were about objects that were gone by then, the first was %s", r.late, r.first))
+	}
+}
+
+// plain takes the wrapping that is only useful to clients off an error of the API.
+func plain(err error) error {
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) {
+		return err
+	}
+	if status.ErrStatus.Reason == metav1.StatusReasonNotFound {
+		return errors.New("there is no such object")
+	}
+	if status.ErrStatus.Reason == metav1.StatusReasonAlreadyExists {
+		return errors.New("it exists already")
+	}
+	return errors.New(status.ErrStatus.Message)
+}

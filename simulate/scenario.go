@@ -1,0 +1,264 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/rouse-scheduler/rouse/manifest"
+)
+
+const (
+	scenarioKind    = "Scenario"
+	scenarioGroup   = "rouse"
+	scenarioVersion = scenarioGroup + "/v1alpha1"
+)
+
+// Scenario is a timeline: what happens to the cluster, and what should have become of it.
+//
+// Times count from the start of the scenario, which for the second and later ones is when the one before has settled.
+// Steps with the same time happen together, before any pod is tried. A step without a time happens once the one before
+// has settled, that is when nothing more can happen by itself except that pods are tried again because they waited too
+// long; but not later than the next step that has a time.
+type Scenario struct {
+	Name  string
+	Steps []*Step
+
+	source source
+}
+
+// Action is what a step does.
+type Action string
+
+// The actions of steps.
+const (
+	ActionCreate Action = "create"
+	ActionPatch  Action = "patch"
+	ActionDelete Action = "delete"
+	ActionExpect Action = "expect"
+)
+
+// Step is one thing that happens in a [Scenario].
+type Step struct {
+	// At is when, since the start of the scenario; nil means once the step before has settled.
+	At     *time.Duration
+	Action Action
+	// Expect is what should be; nil unless that is the action.
+	Expect *Expectation
+
+	// kind and name of the object to patch or delete.
+	kind            *kind
+	namespace, name string
+	// object is what to create, patch a strategic merge patch.
+	object object
+	patch  []byte
+	source source
+}
+
+// String names the step for a message, such as "patch Node n1".
+func (s *Step) String() string {
+	if s.Action == ActionExpect {
+		return string(s.Action)
+	}
+	return string(s.Action) + " " + s.kind.describe(s.namespace, s.name)
+}
+
+// scenarioDocument is a Scenario as it is written.
+type scenarioDocument struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        metav1.ObjectMeta `json:"metadata"`
+	Spec            struct {
+		Steps []stepDocument `json:"steps"`
+	} `json:"spec"`
+}
+
+type stepDocument struct {
+	At     *metav1.Duration `json:"at"`
+	Create json.RawMessage  `json:"create"`
+	Patch  json.RawMessage  `json:"patch"`
+	Delete json.RawMessage  `json:"delete"`
+	Expect *Expectation     `json:"expect"`
+}
+
+// isScenario tells whether a document is meant to be a scenario, of whatever version.
+func isScenario(header manifest.Header) bool {
+	return strings.HasPrefix(header.APIVersion, scenarioGroup+"/") || header.Kind == scenarioKind && header.APIVersion == ""
+}
+
+func (l *loader) readScenario(document *manifest.Document, header manifest.Header) {
+	whole := source{document: document}
+	if header.APIVersion != scenarioVersion {
+		l.faults.Add(whole.field("apiVersion").errorf("%q is not known; a %s has apiVersion %s", header.APIVersion, scenarioKind, scenarioVersion))
+		return
+	}
+	if header.Kind != scenarioKind {
+		l.faults.Add(whole.field("kind").errorf("%q is not a kind of %s; the only one is %s", header.Kind, scenarioVersion, scenarioKind))
+		return
+	}
+	var written scenarioDocument
+	if err := document.Decode(&written); err != nil {
+		l.faults.Add(err)
+		return
+	}
+	if len(written.Spec.Steps) == 0 {
+		l.faults.Add(whole.field("spec.steps").errorf("the scenario has no steps"))
+		return
+	}
+	scenario := &Scenario{Name: written.Metadata.Name, source: whole}
+	steps := whole.field("spec.steps")
+	for i := range written.Spec.Steps {
+		step, err := l.readStep(steps.field(indexed(i)), &written.Spec.Steps[i])
+		if err != nil {
+			l.faults.Add(err)
+			continue
+		}
+		scenario.Steps = append(scenario.Steps, step)
+	}
+	l.faults.Add(checkOrder(scenario.Steps).Err())
+	l.input.Scenarios = append(l.input.Scenarios, scenario)
+}
+
+func indexed(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+// checkOrder reports steps that are to happen before one that is written above them.
+func checkOrder(steps []*Step) manifest.ErrorList {
+	var faults manifest.ErrorList
+	var latest time.Duration
+	for _, step := range steps {
+		if step.At == nil {
+			continue
+		}
+		if *step.At < latest {
+			faults.Add(step.source.field("at").errorf("%v is before the time of an earlier step, %v; steps must be in the order of their times",
+				*step.At, latest))
+		}
+		latest = max(latest, *step.At)
+	}
+	return faults
+}
+
+func (l *loader) readStep(from source, written *stepDocument) (*Step, error) {
+	step := &Step{source: from}
+	if written.At != nil {
+		if written.At.Duration < 0 {
+			return nil, from.field("at").errorf("%v is before the start of the scenario", written.At.Duration)
+		}
+		step.At = &written.At.Duration
+	}
+	actions := map[Action]json.RawMessage{
+		ActionCreate: written.Create, ActionPatch: written.Patch, ActionDelete: written.Delete,
+	}
+	var given []string
+	for action, raw := range actions {
+		if len(raw) > 0 && string(raw) != "null" {
+			given = append(given, string(action))
+			step.Action = action
+		}
+	}
+	if written.Expect != nil {
+		given = append(given, string(ActionExpect))
+		step.Action = ActionExpect
+	}
+	if len(given) != 1 {
+		slices.Sort(given)
+		return nil, from.errorf("%s", wrongActions(given))
+	}
+	if step.Action == ActionExpect {
+		step.Expect = written.Expect
+		return step, step.Expect.complete(from.field(string(ActionExpect)))
+	}
+	return step, l.readAction(step, from.field(string(step.Action)), actions[step.Action])
+}
+
+func wrongActions(given []string) string {
+	if len(given) == 0 {
+		return "the step does nothing: it needs one of create, patch, delete and expect"
+	}
+	return fmt.Sprintf("the step has %s, but a step does one thing; make it %d steps with the same time",
+		strings.Join(given, " and "), len(given))
+}
+
+// readAction reads the object that a step creates, patches or deletes.
+func (l *loader) readAction(step *Step, from source, raw []byte) error {
+	header, err := headerOf(from, raw)
+	if err != nil {
+		return err
+	}
+	if step.kind, err = l.stepKind(from, header); err != nil {
+		return err
+	}
+	step.namespace, step.name = header.Namespace, header.Name
+	if step.kind.namespaced && step.namespace == "" {
+		step.namespace = metav1.NamespaceDefault
+	}
+	switch step.Action {
+	case ActionCreate:
+		if step.object, err = l.decodeObject(from, raw, header); err != nil {
+			return err
+		}
+		if step.name == "" && step.object.GetGenerateName() != "" {
+			step.name = step.object.GetGenerateName()
+		}
+	case ActionPatch:
+		step.patch = raw
+		if err := l.checkPatch(step.kind, from, raw); err != nil {
+			return err
+		}
+	case ActionDelete:
+		if err := l.checkPatch(step.kind, from, raw); err != nil {
+			return err
+		}
+	}
+	if step.name == "" {
+		return from.field("metadata").errorf("the %s has no name; set metadata.name", header.Kind)
+	}
+	return nil
+}
+
+// checkPatch reports values of the wrong type in a part of an object.
+func (l *loader) checkPatch(k *kind, from source, raw []byte) error {
+	if !k.scheduling {
+		return nil
+	}
+	return l.decodeTyped(from, raw, k.newObject())
+}
+
+// stepKind finds the kind that a step is about. In a scenario, other than in manifests that came out of a cluster, a
+// kind that Kubernetes does not have is a mistake.
+func (l *loader) stepKind(from source, header manifest.Header) (*kind, error) {
+	if header.Kind == "" || header.APIVersion == "" {
+		return nil, from.errorf("the object needs apiVersion and kind")
+	}
+	version, err := schema.ParseGroupVersion(header.APIVersion)
+	if err != nil {
+		return nil, from.field("apiVersion").errorf("%w", err)
+	}
+	gvk := version.WithKind(header.Kind)
+	k := l.kinds.find(gvk)
+	if l.kinds.byKind[gvk] != nil || !knownVersion(version) {
+		return k, nil
+	}
+	fault := from.document.Errorf(from.field("kind").path, "%s has no kind %q", header.APIVersion, header.Kind)
+	fault.Suggestion = manifest.Suggest(header.Kind, l.kinds.names(version))
+	return nil, fault
+}
+
+// names returns the names of the kinds of a version.
+func (t *kindTable) names(version schema.GroupVersion) []string {
+	var names []string
+	for gvk := range t.byKind {
+		if gvk.GroupVersion() == version {
+			names = append(names, gvk.Kind)
+		}
+	}
+	return names
+}
