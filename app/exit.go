@@ -1,0 +1,120 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/component-base/cli"
+
+	"github.com/rouse-scheduler/rouse/manifest"
+)
+
+// ExitCode is what a process tells its caller.
+type ExitCode int
+
+// The exit codes.
+const (
+	// ExitDone means that the command did its work and every check passed.
+	ExitDone ExitCode = 0
+	// ExitCheckFailed means that the command did its work, and what it checked is not so.
+	ExitCheckFailed ExitCode = 1
+	// ExitUsage means that the command could not do its work: it was used wrongly, or its input cannot be read or is
+	// not valid.
+	ExitUsage ExitCode = 2
+)
+
+// CheckFailedError is the error of a command that did its work and found that something is not as it should be.
+type CheckFailedError struct {
+	// Message is printed; empty if the output of the command says it already.
+	Message string
+}
+
+// Error implements error.
+func (e *CheckFailedError) Error() string {
+	if e.Message == "" {
+		return "the check failed"
+	}
+	return e.Message
+}
+
+// CodeOf returns the exit code for the error of a command.
+func CodeOf(err error) ExitCode {
+	var failed *CheckFailedError
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &failed):
+		return ExitCheckFailed
+	default:
+		return ExitUsage
+	}
+}
+
+// Run executes a command with the arguments of the process, prints its error and returns its [ExitCode] for os.Exit.
+// It adds the flags of the log (-v, --vmodule) and cancels the command's context on an interrupt.
+func Run(command *cobra.Command) int {
+	parent := command.Context()
+	if parent == nil {
+		parent = context.Background()
+	}
+	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	command.SetContext(ctx)
+	err := cli.RunNoErrOutput(command)
+	if err != nil {
+		printError(command.ErrOrStderr(), err)
+	}
+	return int(CodeOf(err))
+}
+
+// printError writes a line for each fault. Faults of files begin with the position, as editors understand it.
+func printError(w io.Writer, err error) {
+	var failed *CheckFailedError
+	if errors.As(err, &failed) {
+		if failed.Message != "" {
+			fmt.Fprintln(w, failed.Message)
+		}
+		return
+	}
+	for _, fault := range faultsOf(err) {
+		var positioned *manifest.Error
+		if errors.As(fault, &positioned) {
+			fmt.Fprintln(w, fault)
+		} else {
+			fmt.Fprintln(w, "Error:", fault)
+		}
+	}
+}
+
+// joinFaults joins errors, each fault once; nil if there are none.
+func joinFaults(errs []error) error {
+	err := errors.Join(errs...)
+	if err == nil {
+		return nil
+	}
+	var list manifest.ErrorList
+	list.Add(faultsOf(err)...)
+	return list.Err()
+}
+
+// faultsOf takes joined errors apart.
+func faultsOf(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var faults []error
+	for _, fault := range joined.Unwrap() {
+		faults = append(faults, faultsOf(fault)...)
+	}
+	return faults
+}

@@ -1,0 +1,90 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rouse-scheduler/rouse/manifest"
+)
+
+const configurationKind = "KubeSchedulerConfiguration"
+
+// splitInput takes the scheduler configurations out of the files and folders that a simulation is to read, so that a
+// folder can hold everything that belongs together. Files that cannot be read are left to the simulation, which says
+// why.
+func splitInput(paths []string) (configs, rest []string) {
+	for _, path := range expandFolders(paths) {
+		if isConfiguration(path) {
+			configs = append(configs, path)
+		} else {
+			rest = append(rest, path)
+		}
+	}
+	if len(configs) == 0 {
+		return nil, paths
+	}
+	return configs, rest
+}
+
+// chooseConfiguration returns the configuration to use: the one that the user named, or the only one in the input, or
+// none.
+func chooseConfiguration(command *cobra.Command, named string, found []string) (string, error) {
+	switch {
+	case named != "" || len(found) == 0:
+		return named, nil
+	case len(found) > 1:
+		return "", fmt.Errorf("%s and %s are both a %s: choose one with --config", found[0], found[1], configurationKind)
+	}
+	fmt.Fprintf(command.ErrOrStderr(), "Using the configuration %s\n", found[0])
+	return found[0], nil
+}
+
+// expandFolders replaces folders by the files in them that [simulate.Load] would read.
+func expandFolders(paths []string) []string {
+	var files []string
+	for _, path := range paths {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		// Faults are for the simulation to report, which reads the folder again if no configuration is found.
+		_ = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case file != path && strings.HasPrefix(entry.Name(), "."):
+				if entry.IsDir() {
+					return fs.SkipDir
+				}
+			case !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file)):
+				files = append(files, file)
+			}
+			return nil
+		})
+	}
+	return files
+}
+
+// isConfiguration tells whether the first document of a file is a scheduler configuration, of whatever version.
+func isConfiguration(path string) bool {
+	text, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(text, []byte(configurationKind)) {
+		return false
+	}
+	documents, err := manifest.Split(path, text)
+	if err != nil {
+		return false
+	}
+	header, err := documents[0].Header()
+	return err == nil && header.Kind == configurationKind
+}

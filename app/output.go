@@ -1,0 +1,103 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/rouse-scheduler/rouse/inspect"
+)
+
+// form is how a command writes its result.
+type form string
+
+const (
+	textForm form = "text"
+	jsonForm form = "json"
+	yamlForm form = "yaml"
+	htmlForm form = "html"
+)
+
+// formFlag is the flag --output of a command.
+type formFlag struct {
+	form    form
+	allowed []form
+}
+
+// addOutputFlag gives a command the flag --output with text, JSON, YAML and further forms.
+func addOutputFlag(command *cobra.Command, further ...form) *formFlag {
+	flag := &formFlag{form: textForm, allowed: append([]form{textForm, jsonForm, yamlForm}, further...)}
+	command.Flags().VarP(flag, "output", "o", "form of the output: "+flag.names(" or "))
+	complete(command, "output", func() []string { return strings.Split(flag.names(","), ",") })
+	return flag
+}
+
+func (f *formFlag) names(last string) string {
+	var names []string
+	for _, allowed := range f.allowed {
+		names = append(names, string(allowed))
+	}
+	end := len(names) - 1
+	if last == "," {
+		return strings.Join(names, last)
+	}
+	return strings.Join(names[:end], ", ") + last + names[end]
+}
+
+// String implements pflag.Value.
+func (f *formFlag) String() string { return string(f.form) }
+
+// Type implements pflag.Value; it stands for the value in help texts.
+func (f *formFlag) Type() string { return "form" }
+
+// Set implements pflag.Value.
+func (f *formFlag) Set(value string) error {
+	if !slices.Contains(f.allowed, form(value)) {
+		return fmt.Errorf("the forms are %s", f.names(" and "))
+	}
+	f.form = form(value)
+	return nil
+}
+
+// write writes a view to the output of a command.
+func (f *formFlag) write(command *cobra.Command, view inspect.View) error {
+	out := command.OutOrStdout()
+	switch f.form {
+	case jsonForm:
+		return inspect.WriteJSON(out, view)
+	case yamlForm:
+		return inspect.WriteYAML(out, view)
+	default:
+		return view.WriteText(out, styleFor(out))
+	}
+}
+
+// styleFor returns how text looks on what w writes to: in colour and folded to the width if it is a terminal, unless
+// the environment asks for no colours (see no-color.org).
+func styleFor(w io.Writer) inspect.Style {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return inspect.Style{}
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		width = 80
+	}
+	return inspect.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", Width: width}
+}
+
+// complete offers values for a flag to the shell.
+func complete(command *cobra.Command, flag string, values func() []string) {
+	// An error would mean that the flag does not exist.
+	_ = command.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values(), cobra.ShellCompDirectiveNoFileComp
+	})
+}

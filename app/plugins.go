@@ -1,0 +1,36 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (p *program) pluginsCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "plugins",
+		Short: "List the plugins that a profile may name",
+		Long: "Lists every plugin with the extension points that it implements, whether it is enabled by default, the\n" +
+			"default weight of its scores, and the events that wake pods which it rejected.",
+		Args: between(0, 0, ""),
+	}
+	path := command.Flags().String("config", "", "KubeSchedulerConfiguration file with the arguments of plugins that need some")
+	output := addOutputFlag(command)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		registry, err := p.registry()
+		if err != nil {
+			return err
+		}
+		config, err := p.load(command, *path, registry)
+		if err != nil {
+			return err
+		}
+		known, err := describePlugins(command.Context(), config, registry)
+		if err != nil {
+			return err
+		}
+		return output.write(command, known.sorted())
+	}
+	return command
+}

@@ -1,0 +1,145 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// program is what the commands share.
+type program struct {
+	options []Option
+}
+
+// registry returns every plugin: those in the tree and those of the options.
+func (p *program) registry() (runtime.Registry, error) {
+	outOfTree := runtime.Registry{}
+	for _, option := range p.options {
+		if err := option(outOfTree); err != nil {
+			return nil, fmt.Errorf("adding plugins: %w", err)
+		}
+	}
+	registry := plugins.NewInTreeRegistry()
+	if err := registry.Merge(outOfTree); err != nil {
+		return nil, fmt.Errorf("adding plugins: %w", err)
+	}
+	return registry, nil
+}
+
+// load reads a configuration, or returns the default one for an empty path. Warnings go to standard error.
+func (p *program) load(command *cobra.Command, path string, registry runtime.Registry) (*profiles.Configuration, error) {
+	if path == "" {
+		return profiles.Default(), nil
+	}
+	config, err := profiles.Load(path, profiles.Options{KnownPlugins: sets.KeySet(registry)})
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range config.Warnings {
+		warn(command, warning.Error())
+	}
+	return config, nil
+}
+
+func warn(command *cobra.Command, text string) {
+	fmt.Fprintln(command.ErrOrStderr(), "Warning:", text)
+}
+
+// build builds the plugins of a configuration for a cluster that is empty and stands still. The caller closes them.
+func build(ctx context.Context, config *profiles.Configuration, registry runtime.Registry) (runtime.Profiles, error) {
+	if _, err := config.ApplyExtenders(); err != nil {
+		return nil, fmt.Errorf("%s: %w", config.Source, err)
+	}
+	recorder := &factoryRecorder{}
+	options := emptyCluster()
+	options.Extenders = make([]fwk.Extender, len(config.Extenders)) // they are counted, but never asked
+	built, err := runtime.NewProfiles(ctx, config, recorder.wrap(registry), options)
+	if err != nil {
+		return nil, locate(ctx, err, config, registry, recorder.failures)
+	}
+	return built, nil
+}
+
+// emptyCluster is what plugins are offered that are only to be looked at. Nothing answers at the address, for plugins
+// that make clients of their own.
+func emptyCluster() runtime.Options {
+	client := fake.NewClientset()
+	return runtime.Options{
+		ClientSet:       client,
+		KubeConfig:      &restclient.Config{Host: "http://cluster.invalid"},
+		InformerFactory: informers.NewSharedInformerFactory(client, 0),
+		Logger:          logger(),
+	}
+}
+
+// logger returns the log of the process if -v asks for it. The output of the commands is not a log, and what the
+// scheduler usually says at its start would only be in the way.
+func logger() klog.Logger {
+	if klog.V(1).Enabled() {
+		return klog.Background()
+	}
+	return klog.Logger{}
+}
+
+// frameworks loads a configuration and builds its plugins.
+func (p *program) frameworks(command *cobra.Command, path string) (*profiles.Configuration, runtime.Profiles, error) {
+	registry, err := p.registry()
+	if err != nil {
+		return nil, nil, err
+	}
+	config, err := p.load(command, path, registry)
+	if err != nil {
+		return nil, nil, err
+	}
+	built, err := build(command.Context(), config, registry)
+	return config, built, err
+}
+
+// inOrder returns the frameworks in the order of the configuration, or the one of a scheduler name if it is not empty.
+func inOrder(config *profiles.Configuration, built runtime.Profiles, only string) ([]*runtime.Framework, error) {
+	if only != "" {
+		if chosen := built[only]; chosen != nil {
+			return []*runtime.Framework{chosen}, nil
+		}
+		names := slices.Sorted(maps.Keys(built))
+		return nil, fmt.Errorf("there is no profile %q; the profiles are %s", only, strings.Join(names, ", "))
+	}
+	var ordered []*runtime.Framework
+	for i := range config.Profiles {
+		ordered = append(ordered, built[config.Profiles[i].SchedulerName])
+	}
+	return ordered, nil
+}
+
+// closing joins the error of a close function to the one that a function returns.
+func closing(err *error, close func() error) { *err = errors.Join(*err, close()) }
+
+// addConfigFlag gives a command the flag --config.
+func addConfigFlag(command *cobra.Command) *string {
+	path := command.Flags().String("config", "", "KubeSchedulerConfiguration file; without it the default profile is used")
+	_ = command.MarkFlagFilename("config", "yaml", "yml", "json") // an error would mean that the flag does not exist
+	return path
+}
+
+// addProfileFlag gives a command the flag --profile.
+func addProfileFlag(command *cobra.Command) *string {
+	return command.Flags().String("profile", "", "only the profile of this scheduler name")
+}

@@ -1,0 +1,93 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rouse-scheduler/rouse/inspect"
+)
+
+const modulePath = "github.com/rouse-scheduler/rouse"
+
+func (p *program) versionCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, and the version of Kubernetes that it speaks",
+		Args:  between(0, 0, ""),
+	}
+	output := addOutputFlag(command)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		info, _ := debug.ReadBuildInfo()
+		return output.write(command, versionOf(info))
+	}
+	return command
+}
+
+// version is what a binary was built from.
+type version struct {
+	// Rouse is the version of the module; "(devel)" if it was built from a working copy.
+	Rouse string `json:"rouse"`
+	// Revision is the commit of the working copy, if it is known.
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	// Kubernetes is the minor version whose scheduling framework this is.
+	Kubernetes string `json:"kubernetes"`
+}
+
+// versionOf reads the build information, which may be nil.
+func versionOf(info *debug.BuildInfo) *version {
+	v := &version{Rouse: "(devel)"}
+	if info == nil {
+		return v
+	}
+	v.Go = strings.TrimPrefix(info.GoVersion, "go")
+	if info.Main.Path == modulePath {
+		v.Rouse = cmp.Or(info.Main.Version, v.Rouse)
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				v.Revision = setting.Value
+			}
+		}
+	}
+	for _, module := range info.Deps {
+		if module.Replace != nil {
+			module = module.Replace
+		}
+		switch module.Path {
+		case modulePath:
+			v.Rouse = module.Version
+		case "k8s.io/kube-scheduler":
+			v.Kubernetes = kubernetesMinor(module.Version)
+		}
+	}
+	return v
+}
+
+// kubernetesMinor turns the version of a Kubernetes library, such as v0.37.1, into that of the release, 1.37.
+func kubernetesMinor(library string) string {
+	parts := strings.Split(library, ".")
+	if len(parts) < 2 || parts[0] != "v0" {
+		return library
+	}
+	return "1." + parts[1]
+}
+
+var _ inspect.View = &version{}
+
+// WriteText implements inspect.View.
+func (v *version) WriteText(w io.Writer, _ inspect.Style) error {
+	revision := ""
+	if v.Revision != "" {
+		revision = " (" + v.Revision + ")"
+	}
+	_, err := fmt.Fprintf(w, "rouse %s%s\nGo %s\nKubernetes %s\n", v.Rouse, revision, v.Go, v.Kubernetes)
+	return err
+}

@@ -1,0 +1,128 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rouse-scheduler/rouse/simulate"
+)
+
+// TraceLine returns a line for something that happened to a pod: when, what, to which pod, and why.
+func TraceLine(entry simulate.TraceEntry, style Style) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s  %s", padLeft(entry.At.String(), 9), style.paint(colorOf(entry.What), padRight(string(entry.What), 9)), padRight(entry.Pod, 20))
+	switch {
+	case entry.Event != "" && entry.Plugin != "":
+		fmt.Fprintf(&b, "  by %s for %s", style.paint(cyan, entry.Event), entry.Plugin)
+	case entry.Event != "":
+		fmt.Fprintf(&b, "  by %s", style.paint(cyan, entry.Event))
+	case entry.Plugin != "":
+		fmt.Fprintf(&b, "  by %s", entry.Plugin)
+	}
+	if entry.Node != "" {
+		fmt.Fprintf(&b, "  on %s", entry.Node)
+	}
+	if entry.Queue != "" {
+		fmt.Fprintf(&b, "  to %s", entry.Queue)
+	}
+	if entry.Message != "" {
+		fmt.Fprintf(&b, ": %s", entry.Message)
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+func colorOf(what simulate.What) color {
+	switch what {
+	case simulate.WhatBound:
+		return green
+	case simulate.WhatRejected:
+		return yellow
+	case simulate.WhatWoken:
+		return cyan
+	case simulate.WhatPreempted, simulate.WhatDeleted:
+		return red
+	default:
+		return dim
+	}
+}
+
+// Report shows what came of a simulation.
+type Report struct{ *simulate.Report }
+
+// WriteText writes the trace, if the report has one, and the summary.
+func (r Report) WriteText(w io.Writer, style Style) error {
+	for _, entry := range r.Trace {
+		if _, err := fmt.Fprintln(w, TraceLine(entry, style)); err != nil {
+			return err
+		}
+	}
+	if len(r.Trace) > 0 {
+		fmt.Fprintln(w)
+	}
+	return r.WriteSummary(w, style)
+}
+
+// WriteSummary writes the figures, and the pods that are not on a node.
+func (r Report) WriteSummary(w io.Writer, style Style) error {
+	var b strings.Builder
+	s := r.Summary
+	fmt.Fprintf(&b, "%s on %s, %s of virtual time, simulated in %s\n\n", count(s.Pods, "pod"), count(s.Nodes, "node"),
+		seconds(s.VirtualSeconds), seconds(s.WallSeconds))
+	figures := table{indent: "  ", right: map[int]bool{1: true}}
+	for _, figure := range summaryFigures(s) {
+		figures.cells(cell{text: figure.name}, cell{figure.text, bold}, cell{figure.meaning, dim})
+	}
+	figures.draw(&b, style)
+	waiting := table{indent: "  ", header: []string{"POD", "POOL", "ATTEMPTS", "REJECTED BY", "MESSAGE"}, right: map[int]bool{2: true}}
+	for _, pod := range r.Pods {
+		if pod.Pool != simulate.PoolBound && pod.Pool != simulate.PoolDeleted {
+			waiting.cells(cell{text: pod.Namespace + "/" + pod.Name}, cell{string(pod.Pool), yellow}, cell{text: decimal(pod.Attempts)},
+				cell{text: strings.Join(pod.RejectedBy, ",")}, cell{text: oneLine(pod.Message)})
+		}
+	}
+	if len(waiting.rows) > 0 {
+		b.WriteString("\nNot on a node at the end:\n\n")
+	}
+	waiting.draw(&b, style)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// figure is a number of the summary.
+type figure struct {
+	name, text, meaning string
+}
+
+func summaryFigures(s simulate.Summary) []figure {
+	return []figure{
+		{"bound", decimal(s.Bound), "pods on a node at the end"},
+		{"unschedulable", decimal(s.Unschedulable), "pods that wait for an event at the end"},
+		{"gated", decimal(s.Gated), "pods that must not be tried yet"},
+		{"preempted", decimal(s.Preempted), "pods that made room for others"},
+		{"attempts", decimal(s.Attempts), "scheduling cycles"},
+		{"wasted", decimal(s.Wasted), "cycles of pods that were rejected again"},
+		{"wake-ups", decimal(s.Wakeups), "times that an event made a waiting pod ready"},
+		{"events", decimal(int(s.Events)), "cluster events that some plugin waits for"},
+	}
+}
+
+// seconds writes a duration with as many decimals as matter.
+func seconds(s float64) string {
+	switch {
+	case s == 0:
+		return "0s"
+	case s < 0.01:
+		return fmt.Sprintf("%.2gms", s*1000)
+	case s < 10:
+		return fmt.Sprintf("%.2gs", s)
+	default:
+		return shortDuration(time.Duration(s * float64(time.Second)).Round(time.Second))
+	}
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
