@@ -1,0 +1,50 @@
+# Everything here needs Go and make, and nothing else; tools are fetched by Go at the versions named below.
+
+GO ?= go
+FUZZTIME ?= 10s
+BENCHTIME ?= 200ms
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# The race detector needs a C compiler; without one the tests run without it.
+RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+# Modules of their own that use this one.
+EXAMPLES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
+
+.DEFAULT_GOAL := help
+.PHONY: help build test check bench fuzz
+
+help: ## list what make can do
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/rouse
+	$(GO) build -trimpath -o bin/rouse ./cmd/rouse
+
+test: ## check the import rules, then run every test with the race detector, examples included
+	$(GO) test -vet=off .
+	$(GO) test -vet=off $(RACE) ./...
+	@for module in $(EXAMPLES); do \
+		echo "# $$module"; \
+		(cd "$$module" && $(GO) test -vet=off $(RACE) ./...) || exit 1; \
+	done
+
+check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck
+	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .) || exit 1; \
+	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
+	$(GO) test -vet=off .
+	$(GO) mod tidy -diff
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	@for module in $(EXAMPLES); do \
+		echo "# $$module"; \
+		(cd "$$module" && $(GO) mod tidy -diff && $(GO) vet ./...) || exit 1; \
+	done
+
+bench: ## run the benchmarks of the hot packages, BENCHTIME each (200ms)
+	$(GO) test -vet=off -run '^$$' -bench . -benchtime $(BENCHTIME) ./framework ./queue ./cache ./runtime
+
+fuzz: ## fuzz every target, FUZZTIME each (10s)
+	@grep -ro --include='*_test.go' --exclude-dir=examples --exclude-dir=test '^func Fuzz[A-Za-z0-9_]*' . | sed 's/:func /:/' | sort | \
+	while IFS=: read -r file target; do \
+		echo "# $$target in $${file%/*}"; \
+		$(GO) test -vet=off -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$${file%/*}" || exit 1; \
+	done
