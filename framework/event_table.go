@@ -56,12 +56,13 @@ func Resources() []EventResource {
 		name     fwk.EventResource
 		version  schema.GroupVersion
 		plural   string
-		updates  fwk.ActionType // the specific updates; none means the general Update
+		updates  fwk.ActionType // the specific updates; without any, every update is the general Update
+		general  bool           // a general Update happens beside the specific ones
 		optional bool
 	}{
-		{name: fwk.AssignedPod, version: core, plural: "pods", updates: pod},
-		{name: fwk.UnscheduledPod, version: core, plural: "pods", updates: pod},
-		{name: fwk.TargetPod, version: core, plural: "pods", updates: pod},
+		{name: fwk.AssignedPod, version: core, plural: "pods", updates: pod, general: true},
+		{name: fwk.UnscheduledPod, version: core, plural: "pods", updates: pod, general: true},
+		{name: fwk.TargetPod, version: core, plural: "pods", updates: pod, general: true},
 		{name: fwk.Node, version: core, plural: "nodes", updates: node},
 		{name: fwk.PersistentVolume, version: core, plural: "persistentvolumes"},
 		{name: fwk.PersistentVolumeClaim, version: core, plural: "persistentvolumeclaims"},
@@ -81,23 +82,20 @@ func Resources() []EventResource {
 		table[i] = EventResource{
 			Name:     row.name,
 			Informer: row.version.WithResource(row.plural),
-			Actions:  actionsWithUpdates(row.updates),
+			Actions:  actionsWithUpdates(row.updates, row.general || row.updates == fwk.None),
 			Optional: row.optional,
 		}
 	}
 	return table
 }
 
-// actionsWithUpdates returns Add, Delete and the given updates, or the general Update where there are none.
-func actionsWithUpdates(updates fwk.ActionType) []EventAction {
-	if updates == 0 {
-		return []EventAction{
-			{Name: fwk.Add.String(), Bit: fwk.Add},
-			{Name: fwk.Delete.String(), Bit: fwk.Delete},
-			{Name: fwk.Update.String(), Bit: fwk.Update},
-		}
+// actionsWithUpdates returns Add, Delete and the given updates, and the general Update if it happens.
+func actionsWithUpdates(updates fwk.ActionType, general bool) []EventAction {
+	actions := ActionsOf(fwk.Add | fwk.Delete | updates)
+	if general {
+		actions = append(actions, EventAction{Name: fwk.Update.String(), Bit: fwk.Update})
 	}
-	return ActionsOf(fwk.Add | fwk.Delete | updates)
+	return actions
 }
 
 // ActionsOf splits a combination of actions into its single ones, in the order of the bits.

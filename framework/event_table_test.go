@@ -133,7 +133,7 @@ func TestTableActions(t *testing.T) {
 		fwk.Node: {"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition",
 			"UpdateNodeAnnotation", "UpdateNodeDeclaredFeature", "UpdateNodePreemptionPolicy"},
 		fwk.AssignedPod: {"Add", "Delete", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodScaleUp", "UpdatePodToleration",
-			"UpdatePodSchedulingGatesEliminated", "UpdatePodGeneratedResourceClaim"},
+			"UpdatePodSchedulingGatesEliminated", "UpdatePodGeneratedResourceClaim", "Update"},
 		fwk.StorageClass: {"Add", "Delete", "Update"},
 		fwk.PodGroup:     {"Add", "Delete", "Update"},
 	}

@@ -26,7 +26,7 @@ func TestNodeInfoModel(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	branches := []*branch{{info: framework.NewNodeInfo()}}
-	for step := range 2000 {
+	for step := range 500 {
 		b := branches[random.IntN(len(branches))]
 		switch choice := random.IntN(10); {
 		case choice == 0:

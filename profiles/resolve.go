@@ -297,10 +297,10 @@ func (r *resolver) checkTotal(point ExtensionPoint, set *configv1.PluginSet) {
 func totalFits(weights []int64) bool {
 	total := int64(0)
 	for _, weight := range weights {
-		if weight > math.MaxInt64/fwk.MaxNodeScore || weight > 0 && total > math.MaxInt64-weight*fwk.MaxNodeScore {
+		if weight > math.MaxInt64/fwk.MaxScore || weight > 0 && total > math.MaxInt64-weight*fwk.MaxScore {
 			return false
 		}
-		total += weight * fwk.MaxNodeScore
+		total += weight * fwk.MaxScore
 	}
 	return true
 }

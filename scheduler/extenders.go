@@ -75,7 +75,7 @@ func (s *Scheduler) addExtenderScores(search *search, nodes []fwk.NodeInfo, tota
 		}
 		byName := make(map[string]int64, len(*list))
 		for _, score := range *list {
-			byName[score.Host] = score.Score * weight * (fwk.MaxNodeScore / extenderv1.MaxExtenderPriority)
+			byName[score.Host] = score.Score * weight * (fwk.MaxScore / extenderv1.MaxExtenderPriority)
 		}
 		for i, node := range nodes {
 			totals[i] += byName[node.Node().Name]

@@ -44,6 +44,12 @@ func (s *Scheduler) registerKind(row framework.EventResource) error {
 	if actions == fwk.None {
 		return nil
 	}
+	if row.Optional {
+		// The API server may not know the kind, and an informer that never syncs would keep the scheduler from starting.
+		s.options.Logger.Info("Plugins wait for events of a kind that belongs to a feature that is off; it is not watched",
+			"resource", row.Name)
+		return nil
+	}
 	informer, err := s.options.Informers.ForResource(row.Informer)
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", row.Name, err)

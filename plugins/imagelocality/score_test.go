@@ -4,6 +4,7 @@
 package imagelocality_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -39,7 +40,7 @@ func cluster(images map[string]*fwk.ImageStateSummary) (*imagelocality.Plugin, *
 	}
 	first := handle.Nodes.Infos[0]
 	first.SetImageStates(images)
-	plugin, _ := imagelocality.New(nil, nil, handle)
+	plugin, _ := imagelocality.New(context.Background(), nil, handle)
 	return plugin.(*imagelocality.Plugin), first
 }
 
