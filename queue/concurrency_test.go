@@ -20,7 +20,8 @@ import (
 // Everything at once must neither lose a pod nor have it in two places.
 func TestConcurrentUse(t *testing.T) {
 	const pods, rounds, poppers = 40, 300, 3
-	options := withClasses(plugin("P", nodeAdded, nil), plugin("Q", targetLabel, answering(fwk.QueueSkip, nil)))
+	updated := fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.Update}
+	options := withClasses(plugin("P", nodeAdded, nil), plugin("Q", updated, nil))
 	clock := testingclock.NewFakePassiveClock(start)
 	options.Clock, options.MaxInFlightEvents = clock, 50
 	q, err := New(context.Background(), options)
@@ -31,30 +32,7 @@ func TestConcurrentUse(t *testing.T) {
 	var pops atomic.Int64
 	var done, popping sync.WaitGroup
 	for p := range poppers {
-		popping.Go(func() {
-			for {
-				info, err := q.Pop()
-				if err != nil {
-					return
-				}
-				pops.Add(1)
-				if _, twice := flying.LoadOrStore(info.Pod.Name, true); twice {
-					t.Errorf("pod %s was popped twice", info.Pod.Name)
-				}
-				info.UnschedulablePlugins.Clear()
-				info.PendingPlugins.Clear()
-				switch (info.Attempts + p) % 3 {
-				case 0:
-					info.UnschedulablePlugins.Insert("P")
-				case 1:
-					info.PendingPlugins.Insert("P")
-				}
-				flying.Delete(info.Pod.Name) // it can be popped again as soon as it is given back
-				if err := q.AddUnschedulable(info); err != nil {
-					t.Error(err)
-				}
-			}
-		})
+		popping.Go(func() { popAndGiveBack(t, q, p, &flying, &pops) })
 	}
 	name := func(i int) string { return fmt.Sprint("pod", i%pods) }
 	for i := range pods {
@@ -62,7 +40,9 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	for _, work := range []func(i int){
 		func(i int) {
-			q.Update(newPod(name(i)), newPod(name(i), label("shape", fmt.Sprint(i%3)), priority(int32(i%5))))
+			oldPod, newPod := newPod(name(i)), newPod(name(i), label("shape", fmt.Sprint(i%3)), priority(int32(i%5)))
+			newPod.Spec.Tolerations = []v1.Toleration{{Key: "a second event"}}
+			q.Update(oldPod, newPod)
 		},
 		func(i int) { q.Move(nodeAdded, nil, node, nil) },
 		func(i int) { q.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod(name(i))}) },
@@ -94,6 +74,34 @@ func TestConcurrentUse(t *testing.T) {
 	wantEqual(t, "pods in flight", q.Stats().InFlight, 0)
 	if pops.Load() == 0 {
 		t.Error("nothing was popped")
+	}
+}
+
+// popAndGiveBack pops pods until the queue is closed, and gives them back with changing rejectors.
+func popAndGiveBack(t *testing.T, q *Queue, popper int, flying *sync.Map, pops *atomic.Int64) {
+	for {
+		info, err := q.Pop()
+		if err != nil {
+			return
+		}
+		pops.Add(1)
+		if _, twice := flying.LoadOrStore(info.Pod.Name, true); twice {
+			t.Errorf("pod %s was popped twice", info.Pod.Name)
+		}
+		info.UnschedulablePlugins.Clear()
+		info.PendingPlugins.Clear()
+		switch (info.Attempts + popper) % 4 {
+		case 0:
+			info.UnschedulablePlugins.Insert("P")
+		case 1:
+			info.PendingPlugins.Insert("P")
+		case 2:
+			info.UnschedulablePlugins.Insert("Q")
+		}
+		flying.Delete(info.Pod.Name) // it can be popped again as soon as it is given back
+		if err := q.AddUnschedulable(info); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

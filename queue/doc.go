@@ -24,7 +24,8 @@
 // profile and plugin that rejected them, within that by the plugin that gates them, and within that by class: pods that
 // the hints of the plugin cannot tell apart, as [Profile].HintClass says. An event costs one hint for each class that
 // was rejected by a plugin that registered it, and the pods that really wake; [Queue.Stats] counts both. One that no
-// plugin registered costs a look into a map. Only the wildcard events look at all pods, as they must. The outcome is
+// plugin registered costs a look into a map. A PreQueueingHintFn narrows the hint that it is registered beside to the pods
+// that it names. Only the wildcard events look at all pods, as they must. The outcome is
 // that of asking every hint about every pod, and a test holds the two against each other.
 //
 // Events also count for pods in flight: they are kept in one log, from when the oldest pod in flight was popped, and
@@ -40,8 +41,8 @@
 //
 // # Concurrency
 //
-// All methods are safe for concurrent use. Hints, PreEnqueue and signing functions of plugins run under a lock that
-// everything that changes the queue needs, except for Pop, TryPop and Done, so that the scheduler never waits for them.
-// A plugin must not call the queue from there, with the exception of the methods of [Nominator]. Panics of plugins are
-// logged, and do what an error does.
+// All methods are safe for concurrent use. Hints, PreEnqueue plugins and HintClass run under a lock that everything that
+// changes the queue needs, except for Pop, TryPop and Done, so that the scheduler never waits for them. They must not
+// call the queue, with the exception of the methods of [Nominator]. A panic in one of them is logged, and does what an
+// error does.
 package queue

@@ -271,6 +271,48 @@ func TestNarrowing(t *testing.T) {
 	}
 }
 
+func TestNarrowingDoesNotReachBehindAGate(t *testing.T) {
+	shut := false
+	narrowed := plugin("P", nodeAdded, nil)
+	narrowed.registrations[0].PreQueueingHintFn = func(klog.Logger, any, any) (fwk.PreQueueingHintResult, error) {
+		return fwk.PreQueueingHintResult{Pods: []types.NamespacedName{podKey("default", "pod")}}, nil
+	}
+	f := newFixture(t, withPlugins(narrowed, gatedWhile("Gate", &shut, volumeAdded)))
+	f.parkReady(newPod("pod"), "P")
+	shut = true
+	f.Move(nodeAdded, nil, node, nil)
+	f.wantPool("pod", PoolGated)
+	shut = false
+	f.Move(nodeAdded, nil, node, nil)
+	f.wantPool("pod", PoolGated)
+	f.Move(volumeAdded, nil, node, nil)
+	f.wantPool("pod", PoolActive)
+}
+
+func TestHintIsNotAskedWhereItMakesNoDifference(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		rejectors []string
+		want      []string // whose hints are asked
+	}{
+		{"rejected twice", []string{"P", "Q"}, []string{"P"}},
+		{"pending comes first", []string{"*P", "Q"}, []string{"P"}},
+		{"pending comes last", []string{"P", "*Q"}, []string{"P", "Q"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), plugin("Q", nodeAdded, nil)))
+			f.parkReady(newPod("pod"), test.rejectors...)
+			f.Move(nodeAdded, nil, node, nil)
+			var asked []string
+			for _, hint := range f.seen.hints {
+				asked = append(asked, hint.Plugin)
+			}
+			wantEqual(t, "asked", asked, test.want)
+			f.wantPool("pod", PoolActive)
+		})
+	}
+}
+
 func TestNarrowingIsNotAppliedToEventsInFlight(t *testing.T) {
 	narrowed := plugin("P", nodeAdded, nil)
 	narrowed.registrations[0].PreQueueingHintFn = func(klog.Logger, any, any) (fwk.PreQueueingHintResult, error) {

@@ -9,10 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	fwk "k8s.io/kube-scheduler/framework"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 )
 
 // popped is what a Pop in the background returned.

@@ -162,26 +162,26 @@ func (q *Queue) Update(oldPod, newPod *v1.Pod) {
 	q.unschedulable.index.add(pod)
 	q.UpdateNominatedPod(q.logger, oldPod, version.PodInfo)
 	for _, event := range updates {
-		what := q.events.occurrence(event, oldPod, newPod)
-		if worth := q.judge(pod, &what); worth.strategy > Skip && q.updateMoves(pod, worth, what.label()) {
-			return
+		pool := q.judgeUpdate(pod, q.events.occurrence(event, oldPod, newPod))
+		if pool == PoolActive || pool == PoolBackoff && q.popFromBackoff {
+			return // it may be popped already
 		}
 	}
 }
 
-// updateMoves requeues a pod after one update of several, and tells whether the others no longer matter: it can be
-// popped, or would only be sent where it is.
-func (q *Queue) updateMoves(pod *queuedPod, worth verdict, cause string) bool {
+// judgeUpdate requeues a pod by what one of several updates is worth to it, unless it would only be sent where it is,
+// and returns where it then is.
+func (q *Queue) judgeUpdate(pod *queuedPod, what occurrence) Pool {
+	worth := q.judge(pod, &what)
+	if worth.strategy == Skip || worth.strategy == AfterBackoff && pod.pool == PoolBackoff {
+		return pod.pool
+	}
 	if pod.pool == PoolBackoff {
-		if worth.strategy != Immediately {
-			return false
-		}
 		q.readyMu.Lock()
 		q.take(pod)
 		q.readyMu.Unlock()
 	}
-	q.requeue(pod, cause, worth)
-	return pod.pool == PoolActive || pod.pool == PoolBackoff && q.popFromBackoff
+	return q.requeue(pod, what.label(), worth)
 }
 
 // updateReady updates a pod that is in flight or can be popped, without giving it a chance to change from one to the

@@ -5,12 +5,14 @@ package queue
 
 import "k8s.io/klog/v2"
 
-// requeue puts a pod where a verdict sends it. The pod must not be in the active or backoff heap. It needs mu.
-func (q *Queue) requeue(pod *queuedPod, cause string, verdict verdict) {
+// requeue puts a pod where a verdict sends it, and returns that pool. The pod must not be in the active or backoff heap
+// before, and is no longer the caller's afterwards if it can be popped from there. It needs mu.
+func (q *Queue) requeue(pod *queuedPod, cause string, verdict verdict) Pool {
 	to, newRejector := q.destination(pod, verdict.strategy)
 	q.place(pod, to, PodMove{
 		Cause: cause, Plugin: verdict.plugin, Strategy: verdict.strategy, NewRejector: newRejector,
 	})
+	return to
 }
 
 // destination returns the pool to which a strategy sends a pod, and the plugin that turned it away on the way if that
