@@ -11,7 +11,7 @@ RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 EXAMPLES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check bench fuzz
+.PHONY: help build test check bench fuzz parity
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,13 +19,14 @@ help: ## list what make can do
 build: ## build bin/rouse
 	$(GO) build -trimpath -o bin/rouse ./cmd/rouse
 
-test: ## check the import rules, then run every test with the race detector, examples included
+test: ## check the import rules, then run every test with the race detector, examples and parity included
 	$(GO) test -vet=off .
 	$(GO) test -vet=off $(RACE) ./...
 	@for module in $(EXAMPLES); do \
 		echo "# $$module"; \
 		(cd "$$module" && $(GO) test -vet=off $(RACE) ./...) || exit 1; \
 	done
+	cd test && N=200 $(GO) test -vet=off ./...
 
 check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .) || exit 1; \
@@ -38,6 +39,10 @@ check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck
 		echo "# $$module"; \
 		(cd "$$module" && $(GO) mod tidy -diff && $(GO) vet ./...) || exit 1; \
 	done
+	cd test && $(GO) mod tidy -diff && $(GO) vet ./...
+
+parity: ## run kube-scheduler's plugins beside ours on random clusters; SEED and N choose which and how many
+	cd test && N=$${N:-6000} $(GO) test -count=1 -v -vet=off ./parity
 
 bench: ## run the benchmarks of the hot packages, BENCHTIME each (200ms)
 	$(GO) test -vet=off -run '^$$' -bench . -benchtime $(BENCHTIME) ./framework ./queue ./cache ./runtime

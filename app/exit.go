@@ -60,7 +60,8 @@ func CodeOf(err error) ExitCode {
 }
 
 // Run executes a command with the arguments of the process, prints its error and returns its [ExitCode] for os.Exit.
-// It adds the flags of the log (-v, --vmodule) and cancels the command's context on an interrupt.
+// It adds the flags of the log (-v, --vmodule) and cancels the command's context on an interrupt; a second one ends the
+// process.
 func Run(command *cobra.Command) int {
 	parent := command.Context()
 	if parent == nil {
@@ -68,6 +69,7 @@ func Run(command *cobra.Command) int {
 	}
 	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	defer context.AfterFunc(ctx, stop)()
 	command.SetContext(ctx)
 	err := cli.RunNoErrOutput(command)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -86,6 +87,8 @@ func emptyCluster() runtime.Options {
 		ClientSet:       client,
 		KubeConfig:      &restclient.Config{Host: "http://cluster.invalid"},
 		InformerFactory: informers.NewSharedInformerFactory(client, 0),
+		Snapshot:        cache.NewSnapshot(nil, nil),
+		PodGroupManager: cache.NoPodGroups{},
 		Logger:          logger(),
 	}
 }

@@ -21,7 +21,7 @@ func usageError(command *cobra.Command, format string, args ...any) error {
 // flagError explains a flag that could not be understood.
 func flagError(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
 		command.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 		return usageError(command, "%w%s", err, didYouMean(unknown.GetSpecifiedName(), names, "--"))

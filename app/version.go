@@ -15,7 +15,11 @@ import (
 	"github.com/rouse-scheduler/rouse/inspect"
 )
 
-const modulePath = "github.com/rouse-scheduler/rouse"
+const (
+	modulePath = "github.com/rouse-scheduler/rouse"
+	// kubernetesMinor is the release whose libraries go.mod names.
+	kubernetesMinor = "1.37"
+)
 
 func (p *program) versionCommand() *cobra.Command {
 	command := &cobra.Command{
@@ -44,7 +48,7 @@ type version struct {
 
 // versionOf reads the build information, which may be nil.
 func versionOf(info *debug.BuildInfo) *version {
-	v := &version{Rouse: "(devel)"}
+	v := &version{Rouse: "(devel)", Kubernetes: kubernetesMinor}
 	if info == nil {
 		return v
 	}
@@ -58,26 +62,11 @@ func versionOf(info *debug.BuildInfo) *version {
 		}
 	}
 	for _, module := range info.Deps {
-		if module.Replace != nil {
-			module = module.Replace
-		}
-		switch module.Path {
-		case modulePath:
+		if module.Path == modulePath { // in a binary with plugins of its own
 			v.Rouse = module.Version
-		case "k8s.io/kube-scheduler":
-			v.Kubernetes = kubernetesMinor(module.Version)
 		}
 	}
 	return v
-}
-
-// kubernetesMinor turns the version of a Kubernetes library, such as v0.37.1, into that of the release, 1.37.
-func kubernetesMinor(library string) string {
-	parts := strings.Split(library, ".")
-	if len(parts) < 2 || parts[0] != "v0" {
-		return library
-	}
-	return "1." + parts[1]
 }
 
 var _ inspect.View = &version{}

@@ -6,6 +6,7 @@ package framework
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -130,25 +131,32 @@ func calculateResource(pod *v1.Pod) fwk.PodResource {
 	requests := podresource.PodRequests(pod, options)
 	vector := NewResource(requests)
 	result := fwk.PodResource{Resource: vector, Non0CPU: vector.MilliCPU, Non0Mem: vector.Memory}
-	if podresource.IsPodLevelRequestsSet(pod) {
-		if _, set := requests[v1.ResourceCPU]; !set {
-			result.Non0CPU = DefaultMilliCPURequest
-		}
-		if _, set := requests[v1.ResourceMemory]; !set {
-			result.Non0Mem = DefaultMemoryRequest
-		}
-		return result
+	options.NonMissingContainerRequests = defaultRequests(pod, requests)
+	if len(options.NonMissingContainerRequests) > 0 {
+		nonZero := podresource.PodRequests(pod, options)
+		result.Non0CPU, result.Non0Mem = nonZero.Cpu().MilliValue(), nonZero.Memory().Value()
 	}
-	if allContainersRequest(pod) {
-		return result
+	return result
+}
+
+// defaultRequests returns what each container of a pod counts that does not ask for it itself, given what the pod asks
+// for as a whole. Where requests are set for the whole pod, the defaults are only for what nobody asks for.
+func defaultRequests(pod *v1.Pod, requests v1.ResourceList) v1.ResourceList {
+	wholePod := podresource.IsPodLevelRequestsSet(pod)
+	if !wholePod && allContainersRequest(pod) {
+		return nil
 	}
-	options.NonMissingContainerRequests = v1.ResourceList{
+	defaults := v1.ResourceList{
 		v1.ResourceCPU:    *resource.NewMilliQuantity(DefaultMilliCPURequest, resource.DecimalSI),
 		v1.ResourceMemory: *resource.NewQuantity(DefaultMemoryRequest, resource.BinarySI),
 	}
-	nonZero := podresource.PodRequests(pod, options)
-	result.Non0CPU, result.Non0Mem = nonZero.Cpu().MilliValue(), nonZero.Memory().Value()
-	return result
+	if wholePod {
+		maps.DeleteFunc(defaults, func(name v1.ResourceName, _ resource.Quantity) bool {
+			_, asked := requests[name]
+			return asked
+		})
+	}
+	return defaults
 }
 
 // allContainersRequest tells whether every container asks for CPU and memory and has what the node reports of both, so

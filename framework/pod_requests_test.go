@@ -99,9 +99,9 @@ func TestPodRequests(t *testing.T) {
 			want: podUse{framework.Resource{MilliCPU: 4000, Memory: 5 * mebibyte}, 4000, 5 * mebibyte},
 		},
 		{
-			name: "with pod-level requests a missing resource gets one default for the pod",
+			name: "with pod-level requests a resource that nobody names gets the default of every container",
 			pod:  changes{withPodRequests("cpu", "3"), withContainer(), withContainer(), withContainer()},
-			want: podUse{framework.Resource{MilliCPU: 3000}, 3000, 200 * mebibyte},
+			want: podUse{framework.Resource{MilliCPU: 3000}, 3000, 600 * mebibyte},
 		},
 		{
 			name: "with pod-level requests a resource that some container names gets no default",

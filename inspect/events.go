@@ -145,9 +145,6 @@ func possibleEvents(events framework.EventMap) []fwk.ClusterEvent {
 		for _, action := range row.Actions {
 			possible = append(possible, fwk.ClusterEvent{Resource: row.Name, ActionType: action.Bit})
 		}
-		if row.Informer.Resource == "pods" { // a change of a pod that is none of the specific ones
-			possible = append(possible, fwk.ClusterEvent{Resource: row.Name, ActionType: fwk.Update})
-		}
 	}
 	for _, key := range events.Events() {
 		if known.Has(key.Resource) {

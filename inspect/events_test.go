@@ -34,7 +34,7 @@ func TestMatrixFitsTheTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			isMatrix := strings.ContainsAny(line, "┐│·") && !strings.Contains(line, "waited for")
+			isMatrix := strings.ContainsAny(line, "┐│·") && !strings.Contains(line, "wakes")
 			if columns := len([]rune(strings.TrimSuffix(line, "\n"))); isMatrix && columns > width {
 				t.Errorf("at width %d a line has %d columns: %s", width, columns, line)
 			}

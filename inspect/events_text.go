@@ -76,12 +76,14 @@ func drawMatrix(b *strings.Builder, style Style, events []AtomicEvent) {
 	for part := range slices.Chunk(names, perMatrix) {
 		drawMatrixHeader(b, style, part, labelWidth)
 		for _, event := range events {
-			drawMatrixRow(b, style, event, part, labelWidth)
+			if slices.ContainsFunc(event.Plugins, func(plugin EventPlugin) bool { return slices.Contains(part, plugin.Name) }) {
+				drawMatrixRow(b, style, event, part, labelWidth)
+			}
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(b, "  %s wakes the pods that the plugin rejected if its queueing hint says so\n", style.paint(green, markHint))
-	fmt.Fprintf(b, "  %s wakes all of them   %s is not waited for\n", style.paint(yellow, markAlways), style.paint(dim, markNone))
+	fmt.Fprintf(b, "  %s wakes the pods that the plugin rejected, if its queueing hint says so\n", style.paint(green, markHint))
+	fmt.Fprintf(b, "  %s wakes all of them   %s wakes none\n", style.paint(yellow, markAlways), style.paint(dim, markNone))
 }
 
 // drawMatrixHeader writes a line for each plugin that leads from its name to its column. The first plugin has the last

@@ -78,19 +78,35 @@ func (r Report) WriteSummary(w io.Writer, style Style) error {
 		figures.cells(cell{text: figure.name}, cell{figure.text, bold}, cell{figure.meaning, dim})
 	}
 	figures.draw(&b, style)
-	waiting := table{indent: "  ", header: []string{"POD", "POOL", "ATTEMPTS", "REJECTED BY", "MESSAGE"}, right: map[int]bool{2: true}}
-	for _, pod := range r.Pods {
-		if pod.Pool != simulate.PoolBound && pod.Pool != simulate.PoolDeleted {
-			waiting.cells(cell{text: pod.Namespace + "/" + pod.Name}, cell{string(pod.Pool), yellow}, cell{text: decimal(pod.Attempts)},
-				cell{text: strings.Join(pod.RejectedBy, ",")}, cell{text: oneLine(pod.Message)})
-		}
-	}
-	if len(waiting.rows) > 0 {
-		b.WriteString("\nNot on a node at the end:\n\n")
-	}
-	waiting.draw(&b, style)
+	drawWaiting(&b, style, r.Pods)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// maxWaiting is how many pods the text lists.
+const maxWaiting = 100
+
+func drawWaiting(b *strings.Builder, style Style, pods []simulate.PodState) {
+	list := table{indent: "  ", header: []string{"POD", "POOL", "ATTEMPTS", "REJECTED BY", "MESSAGE"}, right: map[int]bool{2: true}}
+	more := 0
+	for _, pod := range pods {
+		if pod.Pool == simulate.PoolBound || pod.Pool == simulate.PoolDeleted {
+			continue
+		}
+		if len(list.rows) == maxWaiting {
+			more++
+			continue
+		}
+		list.cells(cell{text: pod.Namespace + "/" + pod.Name}, cell{string(pod.Pool), yellow}, cell{text: decimal(pod.Attempts)},
+			cell{text: strings.Join(pod.RejectedBy, ",")}, cell{text: oneLine(pod.Message)})
+	}
+	if len(list.rows) > 0 {
+		b.WriteString("\nNot on a node at the end:\n\n")
+	}
+	list.draw(b, style)
+	if more > 0 {
+		fmt.Fprintf(b, "  and %d more\n", more)
+	}
 }
 
 // figure is a number of the summary.
@@ -116,8 +132,8 @@ func seconds(s float64) string {
 	switch {
 	case s == 0:
 		return "0s"
-	case s < 0.01:
-		return fmt.Sprintf("%.2gms", s*1000)
+	case s < 1:
+		return fmt.Sprintf("%.3gms", s*1000)
 	case s < 10:
 		return fmt.Sprintf("%.2gs", s)
 	default:

@@ -22,15 +22,6 @@ type table struct {
 	rows   [][]cell
 }
 
-// row adds a row of uncoloured fields.
-func (t *table) row(fields ...string) {
-	cells := make([]cell, len(fields))
-	for i, field := range fields {
-		cells[i].text = field
-	}
-	t.rows = append(t.rows, cells)
-}
-
 // cells adds a row.
 func (t *table) cells(cells ...cell) { t.rows = append(t.rows, cells) }
 

@@ -28,8 +28,7 @@ type apiServer struct {
 	client *client
 }
 
-// newAPIServer returns a server and the clientset that talks to it. Requests for kinds that client-go has no type for
-// are answered as by an empty cluster.
+// newAPIServer returns a server with the clientset that talks to it. It has every kind that client-go has a type for.
 func newAPIServer(s *store) *apiServer {
 	server := &apiServer{store: s, client: &client{&fake.Clientset{}}}
 	server.client.AddReactor("*", "*", server.react)

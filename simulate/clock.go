@@ -50,6 +50,9 @@ func (c *virtualClock) moveTo(t time.Time) {
 func (c *virtualClock) next() (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.timers) > 0 && c.timers[0].period == 0 {
+		return c.timers[0].due, true
+	}
 	var earliest *virtualTimer
 	for _, timer := range c.timers {
 		if timer.period == 0 && (earliest == nil || timer.due.Before(earliest.due)) {

@@ -17,7 +17,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rouse-scheduler/rouse/profiles"
-	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
@@ -341,5 +340,3 @@ func (c *Cluster) Report() *Report {
 	report.Summary = summary
 	return report
 }
-
-var _ queue.Observer = queueObserverPair{}

@@ -40,7 +40,7 @@ func wantNoFailures(t *testing.T, report *simulate.Report) {
 	}
 }
 
-// document joins parts of YAML into one text of several documents.
+// documents joins parts of YAML into one text of several documents.
 func documents(parts ...string) string { return strings.Join(parts, "\n---\n") }
 
 func node(name, rest string) string {

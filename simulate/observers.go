@@ -10,6 +10,11 @@ import (
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
+var (
+	_ scheduler.Observer = schedulerObserverPair{}
+	_ queue.Observer     = queueObserverPair{}
+)
+
 // schedulerObservers returns an observer that tells both, the second only if it is not nil.
 func schedulerObservers(first, second scheduler.Observer) scheduler.Observer {
 	if second == nil {

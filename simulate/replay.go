@@ -123,10 +123,10 @@ func customPlurals(input *Input) map[schema.GroupKind]string {
 			continue
 		}
 		group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
-		kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+		name, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
 		plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
 		if plural != "" {
-			plurals[schema.GroupKind{Group: group, Kind: kind}] = plural
+			plurals[schema.GroupKind{Group: group, Kind: name}] = plural
 		}
 	}
 	return plurals
@@ -238,11 +238,14 @@ func plain(err error) error {
 	if !errors.As(err, &status) {
 		return err
 	}
-	if status.ErrStatus.Reason == metav1.StatusReasonNotFound {
-		return errors.New("there is no such object")
+	message := status.ErrStatus.Message
+	switch status.ErrStatus.Reason {
+	case metav1.StatusReasonNotFound:
+		message = "there is no such object"
+	case metav1.StatusReasonAlreadyExists:
+		message = "it exists already"
+	case metav1.StatusReasonForbidden:
+		_, message, _ = strings.Cut(message, " is forbidden: ")
 	}
-	if status.ErrStatus.Reason == metav1.StatusReasonAlreadyExists {
-		return errors.New("it exists already")
-	}
-	return errors.New(status.ErrStatus.Message)
+	return errors.New(message)
 }

@@ -109,8 +109,9 @@ func afterDeviceClassChange(_ klog.Logger, pod *v1.Pod, oldClass, newClass *reso
 		return fwk.QueueSkip, nil
 	}
 	requested := noderesources.Request(pod).ScalarResources
-	implicit := v1.ResourceName(resourceapi.ResourceDeviceClassPrefix + newClass.Name)
-	if oldClass == nil && requested[implicit] > 0 || requested[v1.ResourceName(named)] > 0 {
+	_, byClass := requested[v1.ResourceName(resourceapi.ResourceDeviceClassPrefix+newClass.Name)]
+	_, byName := requested[v1.ResourceName(named)]
+	if oldClass == nil && byClass || byName {
 		return fwk.Queue, nil
 	}
 	return fwk.QueueSkip, nil

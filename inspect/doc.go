@@ -1,0 +1,26 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inspect shows what the other packages know, to people and to programs.
+//
+// # Views
+//
+// A view is a plain value that is made from what is to be shown:
+//
+//	[Events]         the event maps of profiles: which events wake pods that which plugins rejected
+//	[Configuration]  a scheduler configuration as it takes effect, with the plugins of every extension point
+//	[Differences]    where two configurations differ in effect
+//	[Plugins]        the registry
+//	[Report]         what came of a simulation
+//
+// Every view writes itself as text for people with its method WriteText, in the [Style] of a terminal or of a file.
+// [WriteJSON] and [WriteYAML] write the exported fields, whose names are stable. [WriteReportHTML] draws a simulation on
+// a page of its own, and [TraceLine] writes one line about something that happened.
+//
+// Views of events are derived from the event map of the runtime and the table of events of package framework each time
+// they are made; nothing here keeps another copy of either.
+//
+// # Concurrency
+//
+// Functions of this package have no state. A view may be read by any number of goroutines.
+package inspect

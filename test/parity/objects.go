@@ -1,0 +1,40 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
+)
+
+// changedObject returns two versions of an object of a kind that only some plugins care about.
+func (g *generator) changedObject(resource fwk.EventResource) (before, after any) {
+	switch resource {
+	case fwk.DeviceClass:
+		return g.deviceClass(), g.deviceClass()
+	}
+	panic(fmt.Sprintf("the generator has no objects of kind %s", resource))
+}
+
+func (g *generator) deviceClass() *resourceapi.DeviceClass {
+	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: pick(g, "cards", "nics")}}
+	if !g.oneIn(3) {
+		class.Spec.ExtendedResourceName = ptr.To(pick(g, "", extendedResource, "example.com/other"))
+	}
+	return class
+}
+
+func objectsText(pod *v1.Pod, oldObj, newObj any, p profile) string {
+	text, err := yaml.Marshal(map[string]any{"pod": pod, "old": oldObj, "new": newObj, "profile": profileText(p)})
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

@@ -1,0 +1,166 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	upstreamconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
+	upstreamscheme "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	upstreamcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	upstream "k8s.io/kubernetes/pkg/scheduler/framework"
+	upstreamplugins "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	upstreamruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"github.com/rouse-scheduler/rouse/cache"
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// runner is what both frameworks can do.
+type runner interface {
+	RunPreFilterPlugins(context.Context, fwk.CycleState, *v1.Pod) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string])
+	RunFilterPlugins(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *fwk.Status
+	RunPreScorePlugins(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) *fwk.Status
+	RunScorePlugins(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status)
+	SignPod(context.Context, *v1.Pod) fwk.PodSignature
+}
+
+var (
+	_ runner = &runtime.Framework{}
+	_ runner = upstream.Framework(nil)
+)
+
+// side is one scheduler's framework over one cluster.
+type side struct {
+	runner
+	newState func() fwk.CycleState
+	lister   fwk.NodeInfoLister
+	// plugins are the instances by name.
+	plugins map[string]fwk.Plugin
+}
+
+// profile is which plugins run, and with which arguments; beside them only what no profile can do without.
+type profile struct {
+	plugins []configv1.Plugin
+	args    map[string]apiruntime.Object // *configv1.<Name>Args, defaulted
+}
+
+func (p profile) withRest() []configv1.Plugin {
+	return append([]configv1.Plugin{{Name: "PrioritySort"}, {Name: "DefaultBinder"}}, p.plugins...)
+}
+
+// capture wraps the factories of a registry to remember what they return.
+func capture(into map[string]fwk.Plugin, name string, factory runtime.PluginFactory) runtime.PluginFactory {
+	return func(ctx context.Context, args apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+		plugin, err := factory(ctx, args, handle)
+		into[name] = plugin
+		return plugin, err
+	}
+}
+
+// ours builds Rouse's framework.
+func ours(ctx context.Context, c cluster, p profile) (*side, error) {
+	snapshot := cache.NewSnapshot(c.pods, c.nodes)
+	s := &side{
+		newState: func() fwk.CycleState { return framework.NewCycleState() },
+		lister:   snapshot.NodeInfos(),
+		plugins:  map[string]fwk.Plugin{},
+	}
+	registry := runtime.Registry{}
+	for name, factory := range plugins.NewInTreeRegistry() {
+		registry[name] = capture(s.plugins, name, factory)
+	}
+	own := profiles.DefaultProfile("default-scheduler")
+	own.Plugins = configv1.Plugins{MultiPoint: configv1.PluginSet{Enabled: p.withRest()}}
+	own.PluginConfig = nil
+	for name, args := range p.args {
+		own.PluginConfig = append(own.PluginConfig, profiles.PluginConfig{Name: name, Args: args})
+	}
+	client := fake.NewClientset()
+	var err error
+	s.runner, err = runtime.NewFramework(ctx, registry, own, runtime.Options{
+		ClientSet: client, InformerFactory: informers.NewSharedInformerFactory(client, 0), Snapshot: snapshot, Parallelism: 1,
+		DRAManager: noDevices{},
+	})
+	return s, err
+}
+
+// theirs builds kube-scheduler's framework.
+func theirs(ctx context.Context, c cluster, p profile) (*side, error) {
+	snapshot, err := theirSnapshot(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &side{
+		newState: func() fwk.CycleState { return upstream.NewCycleState() },
+		lister:   snapshot.NodeInfos(),
+		plugins:  map[string]fwk.Plugin{},
+	}
+	registry := upstreamruntime.Registry{}
+	for name, factory := range upstreamplugins.NewInTreeRegistry() {
+		registry[name] = capture(s.plugins, name, factory)
+	}
+	own := &upstreamconfig.KubeSchedulerProfile{SchedulerName: "default-scheduler", Plugins: &upstreamconfig.Plugins{}}
+	for _, plugin := range p.withRest() {
+		weight := int32(0)
+		if plugin.Weight != nil {
+			weight = *plugin.Weight
+		}
+		own.Plugins.MultiPoint.Enabled = append(own.Plugins.MultiPoint.Enabled, upstreamconfig.Plugin{Name: plugin.Name, Weight: weight})
+	}
+	for name, args := range p.args {
+		internal, err := internalArgs(args)
+		if err != nil {
+			return nil, err
+		}
+		own.PluginConfig = append(own.PluginConfig, upstreamconfig.PluginConfig{Name: name, Args: internal})
+	}
+	client := fake.NewClientset()
+	s.runner, err = upstreamruntime.NewFramework(ctx, registry, own,
+		upstreamruntime.WithClientSet(client),
+		upstreamruntime.WithInformerFactory(informers.NewSharedInformerFactory(client, 0)),
+		upstreamruntime.WithSnapshotSharedLister(snapshot),
+		upstreamruntime.WithParallelism(1),
+		upstreamruntime.WithSharedDRAManager(noDevices{}),
+	)
+	return s, err
+}
+
+// theirSnapshot fills a cache as the event handlers would, and takes a snapshot of it.
+func theirSnapshot(c cluster) (*upstreamcache.Snapshot, error) {
+	over, cancel := context.WithCancel(context.Background())
+	cancel() // ends the goroutine that the cache starts to export metrics
+	filled := upstreamcache.New(over, nil, false, false)
+	for _, node := range c.nodes {
+		filled.AddNode(klog.Background(), node)
+	}
+	for _, pod := range c.pods {
+		if err := filled.AddPod(klog.Background(), pod); err != nil {
+			return nil, err
+		}
+	}
+	snapshot := upstreamcache.NewEmptySnapshot()
+	return snapshot, filled.UpdateSnapshot(klog.Background(), snapshot)
+}
+
+// internalArgs converts arguments to the type that kube-scheduler's factories take.
+func internalArgs(args apiruntime.Object) (apiruntime.Object, error) {
+	internal, err := upstreamscheme.Scheme.ConvertToVersion(args, upstreamconfig.SchemeGroupVersion)
+	if err != nil {
+		return nil, fmt.Errorf("converting %T for kube-scheduler: %w", args, err)
+	}
+	return internal, nil
+}
