@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 )
@@ -180,11 +181,13 @@ func jsonText(value any) string {
 	if value == nil {
 		return ""
 	}
-	data, err := json.Marshal(value)
-	if err != nil {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
 		return fmt.Sprint(value)
 	}
-	return string(data)
+	return strings.TrimSuffix(text.String(), "\n")
 }
 
 // namesInOrder returns the names of the left entries, then those that only the right

@@ -34,7 +34,7 @@ func (f *Framework) arrangeSigning() {
 	}
 	f.signsPods = len(unsigned) == 0 && len(f.options.Extenders) == 0
 	if !f.signsPods {
-		f.options.Logger.Info("Pods are not signed", "profile", f.ProfileName(),
+		f.options.Logger.V(1).Info("Pods are not signed", "profile", f.ProfileName(),
 			"pluginsWithoutSignature", unsigned, "extenders", len(f.options.Extenders))
 	}
 }

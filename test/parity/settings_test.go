@@ -5,12 +5,14 @@ package parity
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"testing"
 
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
 
@@ -39,6 +41,8 @@ func readSettings(t *testing.T) settings {
 // TestMain prepares what kube-scheduler keeps in package variables.
 func TestMain(m *testing.M) {
 	metrics.Register()
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
 	os.Exit(m.Run())
 }
 
