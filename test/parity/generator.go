@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
@@ -222,6 +223,8 @@ func (g *generator) pod(name string) *v1.Pod {
 			Image: &v1.ImageVolumeSource{Reference: g.imageName()},
 		}})
 	}
+	g.addPodAffinity(pod)
+	g.addSpread(pod)
 	return pod
 }
 
@@ -282,10 +285,11 @@ func (g *generator) nodeRequirement() v1.NodeSelectorRequirement {
 	return requirement
 }
 
-// cluster is nodes with pods on them.
+// cluster is nodes with pods on them, and other objects.
 type cluster struct {
-	nodes []*v1.Node
-	pods  []*v1.Pod
+	nodes   []*v1.Node
+	pods    []*v1.Pod
+	objects []apiruntime.Object
 }
 
 func (g *generator) cluster() cluster {
@@ -299,5 +303,6 @@ func (g *generator) cluster() cluster {
 		pod.Status.Phase = v1.PodRunning
 		c.pods = append(c.pods, pod)
 	}
+	c.objects = g.owners()
 	return c
 }

@@ -62,6 +62,15 @@ func (g *generator) args(plugin string) apiruntime.Object {
 		args.IgnoredResources = pick(g, nil, []string{extendedResource})
 		args.IgnoredResourceGroups = pick(g, nil, []string{"example.com"})
 		args.ScoringStrategy = g.strategy()
+	case *configv1.InterPodAffinityArgs:
+		args.HardPodAffinityWeight = ptr.To(pick[int32](g, 0, 1, 100))
+		args.IgnorePreferredTermsOfExistingPods = g.oneIn(2)
+	case *configv1.PodTopologySpreadArgs:
+		args.DefaultingType = configv1.ListDefaulting
+		args.DefaultConstraints = pick(g, nil, []v1.TopologySpreadConstraint{
+			{MaxSkew: 1, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule},
+			{MaxSkew: 2, TopologyKey: v1.LabelHostname, WhenUnsatisfiable: v1.ScheduleAnyway},
+		})
 	case *configv1.NodeResourcesBalancedAllocationArgs:
 		args.Resources = append(args.Resources, configv1.ResourceSpec{Name: extendedResource, Weight: 1})
 	}

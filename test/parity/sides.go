@@ -7,11 +7,14 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -71,8 +74,37 @@ func capture(into map[string]fwk.Plugin, name string, factory runtime.PluginFact
 	}
 }
 
-// ours builds Rouse's framework.
+// ourFactories and theirFactories are the plugins of the two projects. Both take the arguments of the official module.
+func ourFactories() runtime.Registry { return plugins.NewInTreeRegistry() }
+
+func theirFactories() runtime.Registry {
+	registry := runtime.Registry{}
+	for name, factory := range upstreamplugins.NewInTreeRegistry() {
+		registry[name] = func(ctx context.Context, args apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+			if args == nil {
+				return factory(ctx, nil, handle)
+			}
+			internal, err := internalArgs(args)
+			if err != nil {
+				return nil, err
+			}
+			return factory(ctx, internal, handle)
+		}
+	}
+	return registry
+}
+
+// ours builds Rouse's framework with its own plugins.
 func ours(ctx context.Context, c cluster, p profile) (*side, error) {
+	return inOurRuntime(ctx, c, p, ourFactories())
+}
+
+// theirs builds kube-scheduler's framework with its own plugins.
+func theirs(ctx context.Context, c cluster, p profile) (*side, error) {
+	return inTheirRuntime(ctx, c, p, theirFactories())
+}
+
+func inOurRuntime(ctx context.Context, c cluster, p profile, factories runtime.Registry) (*side, error) {
 	snapshot := cache.NewSnapshot(c.pods, c.nodes)
 	s := &side{
 		newState: func() fwk.CycleState { return framework.NewCycleState() },
@@ -80,7 +112,7 @@ func ours(ctx context.Context, c cluster, p profile) (*side, error) {
 		plugins:  map[string]fwk.Plugin{},
 	}
 	registry := runtime.Registry{}
-	for name, factory := range plugins.NewInTreeRegistry() {
+	for name, factory := range factories {
 		registry[name] = capture(s.plugins, name, factory)
 	}
 	own := profiles.DefaultProfile("default-scheduler")
@@ -90,16 +122,18 @@ func ours(ctx context.Context, c cluster, p profile) (*side, error) {
 		own.PluginConfig = append(own.PluginConfig, profiles.PluginConfig{Name: name, Args: args})
 	}
 	client := fake.NewClientset()
-	var err error
+	factory, err := filled(client, c.objects)
+	if err != nil {
+		return nil, err
+	}
 	s.runner, err = runtime.NewFramework(ctx, registry, own, runtime.Options{
-		ClientSet: client, InformerFactory: informers.NewSharedInformerFactory(client, 0), Snapshot: snapshot, Parallelism: 1,
+		ClientSet: client, InformerFactory: factory, Snapshot: snapshot, Parallelism: 1,
 		DRAManager: noDevices{},
 	})
 	return s, err
 }
 
-// theirs builds kube-scheduler's framework.
-func theirs(ctx context.Context, c cluster, p profile) (*side, error) {
+func inTheirRuntime(ctx context.Context, c cluster, p profile, factories runtime.Registry) (*side, error) {
 	snapshot, err := theirSnapshot(c)
 	if err != nil {
 		return nil, err
@@ -110,7 +144,7 @@ func theirs(ctx context.Context, c cluster, p profile) (*side, error) {
 		plugins:  map[string]fwk.Plugin{},
 	}
 	registry := upstreamruntime.Registry{}
-	for name, factory := range upstreamplugins.NewInTreeRegistry() {
+	for name, factory := range factories {
 		registry[name] = capture(s.plugins, name, factory)
 	}
 	own := &upstreamconfig.KubeSchedulerProfile{SchedulerName: "default-scheduler", Plugins: &upstreamconfig.Plugins{}}
@@ -122,21 +156,45 @@ func theirs(ctx context.Context, c cluster, p profile) (*side, error) {
 		own.Plugins.MultiPoint.Enabled = append(own.Plugins.MultiPoint.Enabled, upstreamconfig.Plugin{Name: plugin.Name, Weight: weight})
 	}
 	for name, args := range p.args {
-		internal, err := internalArgs(args)
-		if err != nil {
-			return nil, err
-		}
-		own.PluginConfig = append(own.PluginConfig, upstreamconfig.PluginConfig{Name: name, Args: internal})
+		own.PluginConfig = append(own.PluginConfig, upstreamconfig.PluginConfig{Name: name, Args: args})
 	}
 	client := fake.NewClientset()
+	factory, err := filled(client, c.objects)
+	if err != nil {
+		return nil, err
+	}
 	s.runner, err = upstreamruntime.NewFramework(ctx, registry, own,
 		upstreamruntime.WithClientSet(client),
-		upstreamruntime.WithInformerFactory(informers.NewSharedInformerFactory(client, 0)),
+		upstreamruntime.WithInformerFactory(factory),
 		upstreamruntime.WithSnapshotSharedLister(snapshot),
 		upstreamruntime.WithParallelism(1),
 		upstreamruntime.WithSharedDRAManager(noDevices{}),
 	)
 	return s, err
+}
+
+// filled returns informers that have the objects and are not started.
+func filled(client clientset.Interface, objects []apiruntime.Object) (informers.SharedInformerFactory, error) {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	for _, object := range objects {
+		var informer clientcache.SharedIndexInformer
+		switch object.(type) {
+		case *v1.Namespace:
+			informer = factory.Core().V1().Namespaces().Informer()
+		case *v1.Service:
+			informer = factory.Core().V1().Services().Informer()
+		case *appsv1.ReplicaSet:
+			informer = factory.Apps().V1().ReplicaSets().Informer()
+		case *appsv1.StatefulSet:
+			informer = factory.Apps().V1().StatefulSets().Informer()
+		default:
+			return nil, fmt.Errorf("there is no informer for a %T here", object)
+		}
+		if err := informer.GetIndexer().Add(object); err != nil {
+			return nil, err
+		}
+	}
+	return factory, nil
 }
 
 // theirSnapshot fills a cache as the event handlers would, and takes a snapshot of it.

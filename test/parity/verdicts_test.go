@@ -47,24 +47,63 @@ func TestVerdicts(t *testing.T) {
 	counts.report(t)
 }
 
+// compareVerdicts compares each project's plugins in its own framework.
 func compareVerdicts(ctx context.Context, c cluster, p profile, pod *v1.Pod) (diff string, compared map[string]int, err error) {
-	their, err := theirs(ctx, c, p)
-	if err != nil {
-		return "", nil, fmt.Errorf("building kube-scheduler's framework: %w", err)
+	return compareSides(ctx, c, p, pod, theirs, ours)
+}
+
+type builder func(context.Context, cluster, profile) (*side, error)
+
+func compareSides(ctx context.Context, c cluster, p profile, pod *v1.Pod, first, second builder) (diff string, compared map[string]int, err error) {
+	var said [2]verdicts
+	for i, build := range []builder{first, second} {
+		side, err := build(ctx, c, p)
+		if err != nil {
+			return "", nil, fmt.Errorf("building framework %d: %w", i+1, err)
+		}
+		if said[i], err = side.verdicts(ctx, pod); err != nil {
+			return "", nil, err
+		}
 	}
-	our, err := ours(ctx, c, p)
+	return cmp.Diff(said[0], said[1]), said[0].comparisons(), nil
+}
+
+// TestBothWaysRound runs kube-scheduler's plugins in Rouse's framework, and Rouse's in kube-scheduler's: a plugin says
+// the same in either.
+func TestBothWaysRound(t *testing.T) {
+	settings := readSettings(t)
+	available, err := built(t.Context())
 	if err != nil {
-		return "", nil, fmt.Errorf("building Rouse's framework: %w", err)
+		t.Fatal(err)
 	}
-	want, err := their.verdicts(ctx, pod)
-	if err != nil {
-		return "", nil, err
+	theirsInOurs := func(ctx context.Context, c cluster, p profile) (*side, error) {
+		return inOurRuntime(ctx, c, p, theirFactories())
 	}
-	got, err := our.verdicts(ctx, pod)
-	if err != nil {
-		return "", nil, err
+	oursInTheirs := func(ctx context.Context, c cluster, p profile) (*side, error) {
+		return inTheirRuntime(ctx, c, p, ourFactories())
 	}
-	return cmp.Diff(want, got), want.comparisons(), nil
+	counts := counter{}
+	for i := range settings.rounds {
+		seed := settings.seed + uint64(i)
+		g := newGenerator(seed)
+		c, p, pod := g.cluster(), g.profile(available), g.pod("pod")
+		for name, sides := range map[string][2]builder{
+			"kube-scheduler's plugins in Rouse": {theirs, theirsInOurs},
+			"Rouse's plugins in kube-scheduler": {ours, oursInTheirs},
+		} {
+			diff, compared, err := compareSides(t.Context(), c, p, pod, sides[0], sides[1])
+			if err != nil {
+				t.Fatalf("SEED=%d N=1: %s: %v", seed, name, err)
+			}
+			if diff != "" {
+				t.Fatalf("SEED=%d N=1: %s, plugins %s (-at home +abroad):\n%s\n%s", seed, name, pluginNames(p), diff, caseText(c, p, pod))
+			}
+			for _, n := range compared {
+				counts[name] += n
+			}
+		}
+	}
+	counts.report(t)
 }
 
 // shrink drops plugins, pods and nodes as long as the two sides still differ.
@@ -81,13 +120,13 @@ func shrink(ctx context.Context, c cluster, p profile, pod *v1.Pod) (cluster, pr
 		}
 	}
 	for i := len(c.pods) - 1; i >= 0; i-- {
-		smaller := cluster{nodes: c.nodes, pods: slices.Delete(slices.Clone(c.pods), i, i+1)}
+		smaller := cluster{objects: c.objects, nodes: c.nodes, pods: slices.Delete(slices.Clone(c.pods), i, i+1)}
 		if differs(smaller, p) {
 			c = smaller
 		}
 	}
 	for i := len(c.nodes) - 1; i >= 0; i-- {
-		smaller := cluster{nodes: slices.Delete(slices.Clone(c.nodes), i, i+1), pods: c.pods}
+		smaller := cluster{objects: c.objects, nodes: slices.Delete(slices.Clone(c.nodes), i, i+1), pods: c.pods}
 		if differs(smaller, p) {
 			c = smaller
 		}
@@ -104,7 +143,7 @@ func pluginNames(p profile) []string {
 }
 
 func caseText(c cluster, p profile, pod *v1.Pod) string {
-	text, err := yaml.Marshal(map[string]any{"profile": profileText(p), "nodes": c.nodes, "placed": c.pods, "pod": pod})
+	text, err := yaml.Marshal(map[string]any{"profile": profileText(p), "nodes": c.nodes, "placed": c.pods, "pod": pod, "objects": c.objects})
 	if err != nil {
 		return err.Error()
 	}

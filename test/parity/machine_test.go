@@ -1,0 +1,103 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"context"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	podresource "k8s.io/component-helpers/resource"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/noderesourcesbalancedallocation"
+	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
+	"github.com/rouse-scheduler/rouse/plugins/tainttoleration"
+)
+
+// strictFit compares wrongly: it has no room for a pod that fits exactly.
+type strictFit struct{ *noderesourcesfit.Plugin }
+
+func (f strictFit) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	requests := podresource.PodRequests(pod, podresource.PodResourcesOptions{})
+	free := node.GetAllocatable().GetMilliCPU() - node.GetRequested().GetMilliCPU()
+	if wanted := requests.Cpu().MilliValue(); wanted > 0 && wanted == free {
+		return fwk.NewStatus(fwk.Unschedulable, "Insufficient cpu")
+	}
+	return f.Plugin.Filter(ctx, state, pod, node)
+}
+
+// silentTaints forgets its reason.
+type silentTaints struct{ *tainttoleration.Plugin }
+
+func (s silentTaints) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if status := s.Plugin.Filter(ctx, state, pod, node); !status.IsSuccess() {
+		return fwk.NewStatus(status.Code())
+	}
+	return nil
+}
+
+// roundedBalance rounds up where it should cut off.
+type roundedBalance struct {
+	*noderesourcesbalancedallocation.Plugin
+}
+
+func (r roundedBalance) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
+	score, status := r.Plugin.Score(ctx, state, pod, node)
+	if score%2 == 1 && score < fwk.MaxScore {
+		score++
+	}
+	return score, status
+}
+
+// broken replaces a plugin of Rouse by a faulty copy.
+func broken(name string, spoil func(fwk.Plugin) fwk.Plugin) builder {
+	return func(ctx context.Context, c cluster, p profile) (*side, error) {
+		factories := ourFactories()
+		sound := factories[name]
+		factories[name] = func(ctx context.Context, args apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+			plugin, err := sound(ctx, args, handle)
+			if err != nil {
+				return nil, err
+			}
+			return spoil(plugin), nil
+		}
+		return inOurRuntime(ctx, c, p, factories)
+	}
+}
+
+// TestFaultyPluginsAreCaught tests the comparison itself: plugins with small faults do not get through.
+func TestFaultyPluginsAreCaught(t *testing.T) {
+	faults := []struct {
+		name, plugin string
+		spoil        func(fwk.Plugin) fwk.Plugin
+	}{
+		{"a wrong comparison", noderesourcesfit.Name, func(p fwk.Plugin) fwk.Plugin { return strictFit{p.(*noderesourcesfit.Plugin)} }},
+		{"a missing reason", tainttoleration.Name, func(p fwk.Plugin) fwk.Plugin { return silentTaints{p.(*tainttoleration.Plugin)} }},
+		{"a wrong rounding", noderesourcesbalancedallocation.Name, func(p fwk.Plugin) fwk.Plugin {
+			return roundedBalance{p.(*noderesourcesbalancedallocation.Plugin)}
+		}},
+	}
+	const rounds = 300
+	for _, fault := range faults {
+		t.Run(fault.name, func(t *testing.T) {
+			p := all([]configv1.Plugin{{Name: fault.plugin}})
+			for seed := range uint64(rounds) {
+				g := newGenerator(seed)
+				c, pod := g.cluster(), g.pod("pod")
+				diff, _, err := compareSides(t.Context(), c, p, pod, theirs, broken(fault.plugin, fault.spoil))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff != "" {
+					t.Logf("caught in round %d", seed+1)
+					return
+				}
+			}
+			t.Errorf("a %s with %s got through %d rounds", fault.plugin, fault.name, rounds)
+		})
+	}
+}
