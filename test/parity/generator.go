@@ -225,6 +225,7 @@ func (g *generator) pod(name string) *v1.Pod {
 	}
 	g.addPodAffinity(pod)
 	g.addSpread(pod)
+	g.addVolumes(pod)
 	return pod
 }
 
@@ -303,6 +304,6 @@ func (g *generator) cluster() cluster {
 		pod.Status.Phase = v1.PodRunning
 		c.pods = append(c.pods, pod)
 	}
-	c.objects = g.owners()
+	c.objects = append(g.owners(), g.storage()...)
 	return c
 }

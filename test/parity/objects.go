@@ -19,6 +19,24 @@ func (g *generator) changedObject(resource fwk.EventResource) (before, after any
 	switch resource {
 	case fwk.DeviceClass:
 		return g.deviceClass(), g.deviceClass()
+	case fwk.PersistentVolume:
+		i := g.IntN(5)
+		return g.persistentVolume(i), g.persistentVolume(i)
+	case fwk.PersistentVolumeClaim:
+		namespace, i := pick(g, "default", "shop"), g.IntN(5)
+		return g.claim(namespace, i), g.claim(namespace, i)
+	case fwk.StorageClass:
+		i := g.IntN(3)
+		return g.storageClass(i), g.storageClass(i)
+	case fwk.CSINode:
+		i := g.IntN(3)
+		return g.csiNode(i), g.csiNode(i)
+	case fwk.CSIDriver:
+		return g.driver(), g.driver()
+	case fwk.CSIStorageCapacity:
+		return g.capacity(0), g.capacity(0)
+	case fwk.VolumeAttachment:
+		return g.attachment(0), g.attachment(0)
 	}
 	panic(fmt.Sprintf("the generator has no objects of kind %s", resource))
 }

@@ -7,14 +7,10 @@ import (
 	"context"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/informers"
-	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -128,7 +124,7 @@ func inOurRuntime(ctx context.Context, c cluster, p profile, factories runtime.R
 	}
 	s.runner, err = runtime.NewFramework(ctx, registry, own, runtime.Options{
 		ClientSet: client, InformerFactory: factory, Snapshot: snapshot, Parallelism: 1,
-		DRAManager: noDevices{},
+		DRAManager: noDevices{}, CSIManager: newCSIManager(factory),
 	})
 	return s, err
 }
@@ -169,32 +165,9 @@ func inTheirRuntime(ctx context.Context, c cluster, p profile, factories runtime
 		upstreamruntime.WithSnapshotSharedLister(snapshot),
 		upstreamruntime.WithParallelism(1),
 		upstreamruntime.WithSharedDRAManager(noDevices{}),
+		upstreamruntime.WithSharedCSIManager(newCSIManager(factory)),
 	)
 	return s, err
-}
-
-// filled returns informers that have the objects and are not started.
-func filled(client clientset.Interface, objects []apiruntime.Object) (informers.SharedInformerFactory, error) {
-	factory := informers.NewSharedInformerFactory(client, 0)
-	for _, object := range objects {
-		var informer clientcache.SharedIndexInformer
-		switch object.(type) {
-		case *v1.Namespace:
-			informer = factory.Core().V1().Namespaces().Informer()
-		case *v1.Service:
-			informer = factory.Core().V1().Services().Informer()
-		case *appsv1.ReplicaSet:
-			informer = factory.Apps().V1().ReplicaSets().Informer()
-		case *appsv1.StatefulSet:
-			informer = factory.Apps().V1().StatefulSets().Informer()
-		default:
-			return nil, fmt.Errorf("there is no informer for a %T here", object)
-		}
-		if err := informer.GetIndexer().Add(object); err != nil {
-			return nil, err
-		}
-	}
-	return factory, nil
 }
 
 // theirSnapshot fills a cache as the event handlers would, and takes a snapshot of it.
