@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
 )
 
 // SetNominator replaces the nominator of the options; the scheduling queue is usually it, and is built later than the
@@ -118,6 +119,19 @@ func (f *Framework) APICacher() fwk.APICacher { return nil }
 
 // PodGroupManager implements fwk.Handle.
 func (f *Framework) PodGroupManager() fwk.PodGroupManager { return f.options.PodGroupManager }
+
+// Go starts a task that outlives the cycle, see [Options]. It is not part of fwk.Handle; a plugin that wants it asserts
+// that its handle is an interface{ Go(task func()) } and otherwise starts a goroutine. The task gets no context: it must
+// not use that of the cycle, unless by context.WithoutCancel.
+func (f *Framework) Go(task func()) { f.options.Go(task) }
+
+// Clock returns the clock of the options, or the real one. It is not part of fwk.Handle; a plugin that measures time, or
+// writes it down, asserts that its handle is an interface{ Clock() clock.WithDelayedExecution }.
+func (f *Framework) Clock() clock.WithDelayedExecution { return f.options.Clock }
+
+// Seed returns the seed of the options. It is not part of fwk.Handle; a plugin that chooses at random asserts that its
+// handle is an interface{ Seed() uint64 }.
+func (f *Framework) Seed() uint64 { return f.options.Seed }
 
 // silentRecorder drops events.
 type silentRecorder struct{}

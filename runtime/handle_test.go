@@ -18,6 +18,8 @@ import (
 	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
+	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -131,6 +133,41 @@ func TestFactoriesGetTheHandle(t *testing.T) {
 	if handle.ClientSet() != client || handle.KubeConfig().Host != "somewhere" || handle.SharedInformerFactory() != options.InformerFactory ||
 		handle.EventRecorder() != options.EventRecorder || handle.SnapshotSharedLister() != options.Snapshot || len(handle.Extenders()) != 1 {
 		t.Error("the handle does not give what the options have")
+	}
+}
+
+// Plugins reach what is not in the official handle by asking for just that.
+func TestHandleBeyondTheOfficialOne(t *testing.T) {
+	type extended interface {
+		Go(task func())
+		Clock() clock.WithDelayedExecution
+		Seed() uint64
+	}
+	var queued []func()
+	timing := testclock.NewFakeClock(epoch())
+	options := runtime.Options{Go: func(task func()) { queued = append(queued, task) }, Clock: timing, Seed: 7}
+	handle, ok := fwk.Handle(build(t, options, nil)).(extended)
+	if !ok {
+		t.Fatal("the handle lacks a method")
+	}
+	if handle.Seed() != 7 || !handle.Clock().Now().Equal(timing.Now()) {
+		t.Error("the handle does not give what the options have")
+	}
+	ran := false
+	handle.Go(func() { ran = true })
+	if len(queued) != 1 || ran {
+		t.Fatalf("%d tasks queued, ran: %t; want one that did not run", len(queued), ran)
+	}
+	if queued[0](); !ran {
+		t.Error("another task was queued")
+	}
+
+	byDefault := fwk.Handle(build(t, runtime.Options{}, nil)).(extended)
+	finished := make(chan struct{})
+	byDefault.Go(func() { close(finished) })
+	<-finished
+	if byDefault.Clock() == nil || byDefault.Seed() != 0 {
+		t.Error("without options there is no real clock, or a seed")
 	}
 }
 

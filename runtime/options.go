@@ -45,6 +45,12 @@ type Options struct {
 	WaitingPods   *WaitingPods
 	PodsInPreBind *PodsInPreBind
 
+	// Go starts a task of a plugin that outlives the cycle, such as the eviction of pods; nil means a new goroutine. A
+	// simulation collects the tasks and runs them in order. Nothing waits for them.
+	Go func(task func())
+	// Seed is where plugins that choose at random begin. Equal seeds make equal choices.
+	Seed uint64
+
 	// Clock times the waiting for permission and the metrics; nil means the real one.
 	Clock clock.WithDelayedExecution
 	// Logger gets what is not about one pod, and the stacks of plugins that panic. The zero value logs nothing.
@@ -77,6 +83,9 @@ func (o Options) withDefaults(schedulerName string) Options {
 	}
 	if o.PodsInPreBind == nil {
 		o.PodsInPreBind = NewPodsInPreBind()
+	}
+	if o.Go == nil {
+		o.Go = func(task func()) { go task() }
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -19,11 +19,14 @@ import (
 func (s *Scheduler) startBinding(ctx context.Context, a *attempt) {
 	preFlight := a.profile.RunPreBindPreFlights(ctx, a.state, a.pod, a.node)
 	if !preFlight.IsSuccess() && !preFlight.IsSkip() {
+		stopWaiting(a)
 		s.handleBindingFailure(ctx, a, preFlight)
+		s.countBindings(-1)
 		return
 	}
 	if preFlight.IsSuccess() || a.profile.WillWaitOnPermit(a.pod) {
 		// It will take a while: tell everybody where the pod is going (KEP-5278).
+		a.announced = true
 		err := s.patchStatus(ctx, a.info.Pod, nil, &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: a.node})
 		if err != nil {
 			s.options.Logger.Error(err, "Announcing the node of a pod failed", "pod", klog.KObj(a.pod), "node", a.node)
@@ -38,9 +41,25 @@ func (s *Scheduler) startBinding(ctx context.Context, a *attempt) {
 	}
 }
 
+// countBindings counts the pods whose binding cycle has begun and not ended.
+func (s *Scheduler) countBindings(change int) {
+	s.underWay.Add(change)
+	if s.options.Metrics != nil {
+		s.options.Metrics.Goroutines("binding", change)
+	}
+}
+
+// stopWaiting takes a pod that will not be bound out of those that wait for permission, should it be among them.
+func stopWaiting(a *attempt) {
+	if a.profile.OnPermitDecided(a.pod, func(*fwk.Status) {}) {
+		a.profile.RejectWaitingPod(a.pod.UID)
+	}
+}
+
 // finishBinding is the second half of the binding cycle, after the decision of the Permit plugins; preBind tells
 // whether any PreBind plugin has work to do.
 func (s *Scheduler) finishBinding(ctx context.Context, a *attempt, permit *fwk.Status, preBind bool) {
+	defer s.countBindings(-1)
 	if !permit.IsSuccess() {
 		if permit.IsRejected() {
 			permit = rejectedAt(a, permit)

@@ -10,10 +10,9 @@ import (
 	"k8s.io/klog/v2"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-)
 
-// extenderPlugin is the name under which the rejections of extenders are recorded.
-const extenderPlugin = "Extender"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
 
 // hasExtender tells whether any extender has a property.
 func (s *Scheduler) hasExtender(property func(fwk.Extender) bool) bool {
@@ -55,7 +54,7 @@ func (s *Scheduler) askExtenders(search *search, feasible []fwk.NodeInfo) ([]fwk
 		if search.diagnosis.UnschedulablePlugins == nil {
 			search.diagnosis.UnschedulablePlugins = sets.New[string]()
 		}
-		search.diagnosis.UnschedulablePlugins.Insert(extenderPlugin)
+		search.diagnosis.UnschedulablePlugins.Insert(runtime.ExtenderName)
 	}
 	return feasible, nil
 }
@@ -83,7 +82,7 @@ func (s *Scheduler) addExtenderScores(search *search, nodes []fwk.NodeInfo, tota
 	}
 }
 
-// binder returns the extender that binds the pod, if any.
+// binders returns the extenders that are to bind the pod in place of the Bind plugins, in order.
 func (s *Scheduler) binders(a *attempt) []fwk.Extender {
 	var binders []fwk.Extender
 	for _, extender := range s.options.Extenders {

@@ -34,22 +34,29 @@ func (s *Scheduler) handleFailure(ctx context.Context, a *attempt, f *failure) {
 		s.queue.Done(a.info.Pod.UID)
 		return
 	}
+	podInfo, _ := framework.NewPodInfo(pod) // a new one, as others may still read the old one; bad terms are left out
 	if requeue {
-		_ = a.info.Update(pod)
+		a.info.PodInfo = podInfo
 		if err := s.queue.AddUnschedulable(a.info); err != nil {
 			s.options.Logger.Error(err, "Putting a pod back into the queue failed", "pod", klog.KObj(pod))
 		}
 	} else {
 		s.queue.Done(a.info.Pod.UID)
 	}
-	podInfo, _ := framework.NewPodInfo(pod)
 	s.queue.AddNominatedPod(s.options.Logger, podInfo, f.nomination)
 	err := f.status.AsError()
-	if err == nil {
+	if err == nil || ctx.Err() != nil { // an attempt that was cut short by the end of the scheduler says nothing about the pod
 		return
 	}
 	message := err.Error()
 	a.profile.EventRecorder().Eventf(pod, nil, v1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", shorten(message))
+	if !requeue { // it is gone, or has a node, so that the condition would be wrong
+		return
+	}
+	if a.announced { // the informer may not know it yet, and it is to be withdrawn
+		pod = pod.DeepCopy()
+		pod.Status.NominatedNodeName = a.node
+	}
 	condition := &v1.PodCondition{
 		Type:    v1.PodScheduled,
 		Status:  v1.ConditionFalse,

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -63,18 +62,8 @@ func (s *Scheduler) feasibleNodes(ctx context.Context, search *search) ([]fwk.No
 	if !status.IsSuccess() {
 		return nil, status
 	}
-	if node := s.firstCandidate(search); node != nil {
-		feasible, status := s.checkNodes(ctx, search, []fwk.NodeInfo{node}, 0, 1)
-		if !status.IsError() {
-			feasible, status = s.askExtenders(search, feasible)
-		}
-		if !status.IsError() && len(feasible) > 0 {
-			return feasible, nil
-		}
-		if status.IsError() {
-			s.options.Logger.Error(status.AsError(), "Evaluating the nominated node failed; trying all nodes",
-				"pod", klog.KObj(search.pod), "node", node.Node().Name)
-		}
+	if feasible := s.firstCandidate(ctx, search); len(feasible) > 0 {
+		return feasible, nil
 	}
 	candidates := search.all
 	if !result.AllNodes() {
@@ -97,9 +86,9 @@ func (search *search) rejectAll(status *fwk.Status) {
 	search.diagnosis.AddPluginStatus(status)
 }
 
-// firstCandidate returns the node that was nominated for the pod, if it still exists: it is taken without a look at
-// others when it fits.
-func (s *Scheduler) firstCandidate(search *search) fwk.NodeInfo {
+// firstCandidate returns the node that was nominated for the pod if it takes the pod, which then goes there without a
+// look at other nodes.
+func (s *Scheduler) firstCandidate(ctx context.Context, search *search) []fwk.NodeInfo {
 	nominated := search.pod.Status.NominatedNodeName
 	if nominated == "" {
 		return nil
@@ -109,7 +98,16 @@ func (s *Scheduler) firstCandidate(search *search) fwk.NodeInfo {
 		s.options.Logger.V(2).Info("The nominated node is gone", "pod", klog.KObj(search.pod), "node", nominated)
 		return nil
 	}
-	return node
+	feasible, status := s.checkNodes(ctx, search, []fwk.NodeInfo{node}, 0, 1)
+	if !status.IsError() {
+		feasible, status = s.askExtenders(search, feasible)
+	}
+	if status.IsError() {
+		s.options.Logger.Error(status.AsError(), "Evaluating the nominated node failed; trying all nodes",
+			"pod", klog.KObj(search.pod), "node", nominated)
+		return nil
+	}
+	return feasible
 }
 
 // namedNodes returns the nodes with the given names in the order of all nodes, so that equal input gives equal
@@ -135,32 +133,41 @@ func (s *Scheduler) namedNodes(names sets.Set[string], all []fwk.NodeInfo) []fwk
 // checkNodes runs the Filter plugins on the candidates, beginning at start and wrapping around, until enough of them
 // take the pod. Rejections go to the diagnosis. The feasible nodes are in the order of the search, which with more
 // than one worker need not be the first ones.
-func (s *Scheduler) checkNodes(ctx context.Context, search *search, candidates []fwk.NodeInfo, start, enough int) ([]fwk.NodeInfo, *fwk.Status) {
+func (s *Scheduler) checkNodes(ctx context.Context, search *search, candidates []fwk.NodeInfo, start, enough int) (_ []fwk.NodeInfo, status *fwk.Status) {
 	if len(candidates) == 0 {
 		return nil, nil
 	}
+	began := s.options.Clock.Now()
+	defer func() { search.profile.ObserveFilter(status.Code(), s.options.Clock.Since(began)) }()
 	verdicts := s.clearVerdicts(len(candidates))
 	var found atomic.Int64
 	var broken atomic.Pointer[fwk.Status]
-	ctx, stop := context.WithCancel(ctx)
+	searching, stop := context.WithCancel(ctx)
 	defer stop()
 	check := func(i int) {
 		node := candidates[(start+i)%len(candidates)]
-		status := search.profile.RunFilterPluginsWithNominatedPods(ctx, search.state, search.pod, node)
+		status := search.profile.RunFilterPluginsWithNominatedPods(searching, search.state, search.pod, node)
 		switch {
 		case status.IsSuccess():
 			if found.Add(1) >= int64(enough) {
 				stop()
 			}
 		case status.IsError():
-			broken.CompareAndSwap(nil, status)
-			stop()
+			// Once the search is over, plugins that heed the context fail, and it no longer matters.
+			if searching.Err() == nil {
+				broken.CompareAndSwap(nil, status)
+				stop()
+			}
+			return
 		}
 		verdicts[i] = verdict{node: node, status: status}
 	}
-	search.profile.Parallelizer().Until(ctx, len(candidates), check, "Filter")
+	search.profile.Parallelizer().Until(searching, len(candidates), check, "Filter")
 	if status := broken.Load(); status != nil {
 		return nil, status
+	}
+	if err := context.Cause(ctx); err != nil { // nodes that were not looked at must not count as rejected
+		return nil, fwk.AsStatus(fmt.Errorf("looking for nodes that fit: %w", err))
 	}
 	feasible := make([]fwk.NodeInfo, 0, min(int(found.Load()), enough))
 	for _, v := range verdicts {
@@ -238,6 +245,3 @@ func (s *Scheduler) postFilter(ctx context.Context, search *search) *failure {
 	}
 	return f
 }
-
-// podKey is how PodsToActivate and logs name a pod.
-func podKey(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }

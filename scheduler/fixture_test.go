@@ -58,6 +58,12 @@ func (s *seen) PodBound(pod *v1.Pod, node string) { s.bound[pod.Name] = node }
 // newFixture builds a scheduler with the default profile and extra plugins, each enabled at MultiPoint.
 func newFixture(t *testing.T, extra ...fwk.Plugin) *fixture {
 	t.Helper()
+	return newFixtureWith(t, func(*Options) {}, extra...)
+}
+
+// newFixtureWith is newFixture with options that the test changes before they are used.
+func newFixtureWith(t *testing.T, change func(*Options), extra ...fwk.Plugin) *fixture {
+	t.Helper()
 	f := &fixture{
 		t:        t,
 		ctx:      t.Context(),
@@ -66,8 +72,10 @@ func newFixture(t *testing.T, extra ...fwk.Plugin) *fixture {
 		recorder: events.NewFakeRecorder(100),
 		seen:     &seen{bound: map[string]string{}},
 	}
-	registry, configuration := f.with(extra...)
-	f.build(Options{Configuration: configuration, Registry: registry})
+	var options Options
+	options.Registry, options.Configuration = f.with(extra...)
+	change(&options)
+	f.build(options)
 	return f
 }
 
@@ -88,6 +96,19 @@ func (f *fixture) with(extra ...fwk.Plugin) (runtime.Registry, *profiles.Configu
 		multiPoint.Enabled = append(multiPoint.Enabled, configv1.Plugin{Name: plugin.Name()})
 	}
 	return registry, configuration
+}
+
+// bare leaves out the in-tree plugins, except for those that every profile needs.
+func bare(options *Options) {
+	inTree := sets.New[string]()
+	for _, plugin := range profiles.DefaultPlugins() {
+		inTree.Insert(plugin.Name)
+	}
+	inTree.Delete("PrioritySort", "DefaultBinder")
+	for i := range options.Configuration.Profiles {
+		multiPoint := &options.Configuration.Profiles[i].Plugins.MultiPoint
+		multiPoint.Enabled = slices.DeleteFunc(multiPoint.Enabled, func(plugin configv1.Plugin) bool { return inTree.Has(plugin.Name) })
+	}
 }
 
 func (f *fixture) build(options Options) {
@@ -190,6 +211,31 @@ func (f *fixture) cached() []string {
 	slices.Sort(names)
 	return names
 }
+
+// addNodes adds nodes with four cores.
+func (f *fixture) addNodes(names ...string) {
+	for _, name := range names {
+		f.nodeAdded(makeNode(name, "4"))
+	}
+}
+
+// stored returns a pod as the API has it.
+func (f *fixture) stored(name string) *v1.Pod {
+	f.t.Helper()
+	pod, err := f.client.CoreV1().Pods("default").Get(f.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return pod
+}
+
+// rejectors returns the plugins for whose events a pod waits.
+func (f *fixture) rejectors(name string) []string {
+	status, _ := f.Queue().Lookup("default", name)
+	return status.UnschedulablePlugins
+}
+
+func (f *fixture) profile() *runtime.Framework { return f.Profiles()["default-scheduler"] }
 
 // writes returns the API calls that change something, as "verb resource/subresource".
 func (f *fixture) writes() []string {
@@ -341,4 +387,83 @@ func onEvent(resource fwk.EventResource, action fwk.ActionType) fwk.ClusterEvent
 
 func nodeNames(names ...string) *fwk.PreFilterResult {
 	return &fwk.PreFilterResult{NodeNames: sets.New(names...)}
+}
+
+// cycleEnd is a plugin of the binding cycle whose methods do what a test says; those left nil succeed, but Bind leaves
+// the pod to the next plugin.
+type cycleEnd struct {
+	name      string
+	preFlight func(*v1.Pod) *fwk.Status
+	preBind   func(context.Context, *v1.Pod) *fwk.Status
+	bind      func(*v1.Pod) *fwk.Status
+	postBind  func(fwk.CycleState, *v1.Pod)
+}
+
+func (p *cycleEnd) Name() string { return p.name }
+
+func (p *cycleEnd) PreBindPreFlight(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
+	if p.preFlight == nil {
+		return nil, nil
+	}
+	return nil, p.preFlight(pod)
+}
+
+func (p *cycleEnd) PreBind(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) *fwk.Status {
+	if p.preBind == nil {
+		return nil
+	}
+	return p.preBind(ctx, pod)
+}
+
+func (p *cycleEnd) Bind(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) *fwk.Status {
+	if p.bind == nil {
+		return fwk.NewStatus(fwk.Skip)
+	}
+	return p.bind(pod)
+}
+
+func (p *cycleEnd) PostBind(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ string) {
+	if p.postBind != nil {
+		p.postBind(state, pod)
+	}
+}
+
+// bindFirst puts the plugin before DefaultBinder.
+func bindFirst(name string) func(*Options) {
+	return func(options *Options) {
+		bare(options)
+		bind := &options.Configuration.Profiles[0].Plugins.Bind
+		bind.Enabled = []configv1.Plugin{{Name: name}, {Name: "DefaultBinder"}}
+	}
+}
+
+// skipped returns Skip for every pod.
+func skipped(*v1.Pod) *fwk.Status { return fwk.NewStatus(fwk.Skip) }
+
+// waits is a Permit method that makes every pod wait.
+func waits(timeout time.Duration) func(*v1.Pod) (*fwk.Status, time.Duration) {
+	return func(*v1.Pod) (*fwk.Status, time.Duration) { return fwk.NewStatus(fwk.Wait), timeout }
+}
+
+// filters is a plugin that does nothing but filter.
+type filters func(*v1.Pod, fwk.NodeInfo) *fwk.Status
+
+func (filters) Name() string { return "Filters" }
+
+func (p filters) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	return p(pod, node)
+}
+
+// makesRoom is a plugin that does nothing but PostFilter.
+type makesRoom func(fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status)
+
+func (makesRoom) Name() string { return "MakesRoom" }
+
+func (p makesRoom) PostFilter(_ context.Context, _ fwk.CycleState, _ *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
+	return p(statuses)
+}
+
+// nominate is a result of PostFilter; an empty name withdraws the nomination.
+func nominate(node string) *fwk.PostFilterResult {
+	return &fwk.PostFilterResult{NominatingInfo: &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: node}}
 }

@@ -49,7 +49,8 @@ type Options struct {
 	Logger klog.Logger
 	// Seed decides between nodes that are equally good. Equal seeds make equal choices.
 	Seed uint64
-	// Go starts a task that belongs to a binding cycle; nil means a new goroutine. Tasks of one pod never overlap.
+	// Go starts a task that belongs to a binding cycle; nil means a new goroutine. Tasks of one pod never overlap. Before
+	// it returns, [Scheduler.Run] waits for all of them.
 	Go func(task func())
 	// Observer is told about attempts and bindings; nil if nobody is.
 	Observer Observer
@@ -60,7 +61,9 @@ type Options struct {
 	// MaxInUnschedulable is how long a pod may wait for an event before it is tried again without one; zero means five
 	// minutes.
 	MaxInUnschedulable time.Duration
-	// AssumedPodTTL is how long the cache believes in a pod that was bound but never seen bound; zero means for ever.
+	// AssumedPodTTL is how long the cache believes in a pod that was given a node and is never seen bound; zero means for
+	// ever. It counts from when the node was chosen, so it must be longer than waiting for permission, which may take 15
+	// minutes, and binding.
 	AssumedPodTTL time.Duration
 }
 

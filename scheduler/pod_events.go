@@ -32,6 +32,10 @@ func (s *Scheduler) podAdded(pod *v1.Pod) {
 
 func (s *Scheduler) podUpdated(oldPod, newPod *v1.Pod) {
 	switch {
+	case oldPod.UID != newPod.UID:
+		// The deletion was missed, and another pod has the name now.
+		s.podDeleted(oldPod)
+		s.podAdded(newPod)
 	case assigned(oldPod):
 		s.updateInCache(oldPod, newPod)
 	case assigned(newPod):
@@ -59,7 +63,9 @@ func (s *Scheduler) podDeleted(object any) {
 			s.options.Logger.Error(nil, "Cannot convert the deleted object to a pod", "object", object.Obj)
 			return
 		}
-		s.removeFromCache(pod)
+		if !s.isAssumed(pod) { // otherwise it must be taken out of its binding cycle, not only out of the cache
+			s.removeFromCache(pod)
+		}
 		if s.responsible(pod) {
 			s.removeFromQueue(pod)
 		}
@@ -92,7 +98,7 @@ func (s *Scheduler) removeFromCache(pod *v1.Pod) {
 }
 
 func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
-	if oldPod.ResourceVersion == newPod.ResourceVersion && oldPod.UID == newPod.UID {
+	if oldPod.ResourceVersion == newPod.ResourceVersion {
 		return
 	}
 	if s.isAssumed(newPod) {

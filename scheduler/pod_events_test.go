@@ -5,14 +5,12 @@ package scheduler
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clientcache "k8s.io/client-go/tools/cache"
-	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/queue"
 )
@@ -176,33 +174,6 @@ func TestDeletedAssumedPodFreesItsRoomAtOnce(t *testing.T) {
 		t.Errorf("cached pods are %v, want none", got)
 	}
 	f.wantPool("b", queue.PoolBackoff)
-}
-
-func TestDeletedPodThatWaitsForPermissionIsRefused(t *testing.T) {
-	wait := &scripted{name: "Wait", permit: func(*v1.Pod) (*fwk.Status, time.Duration) {
-		return fwk.NewStatus(fwk.Wait), time.Minute
-	}}
-	f := newFixture(t, wait)
-	f.nodeAdded(makeNode("n1", "1"))
-	pod := makePod("a", "1")
-	f.add(pod)
-	f.attempt()
-	if diff := cmp.Diff([]string{"a@n1*"}, f.cached()); diff != "" {
-		t.Fatalf("cached pods while waiting (-want +got):\n%s", diff)
-	}
-	f.forget(pod)
-	f.podDeleted(pod)
-	f.runTasks()
-	if got := f.cached(); len(got) > 0 {
-		t.Errorf("cached pods are %v, want none", got)
-	}
-	if wait.unreserved["a"] != 1 {
-		t.Errorf("Unreserve was called %d times, want 1", wait.unreserved["a"])
-	}
-	f.wantPool("a", queue.PoolNone)
-	if len(f.seen.bound) > 0 {
-		t.Errorf("bound %v, want nothing", f.seen.bound)
-	}
 }
 
 func TestOwnBindingIsConfirmedByTheInformer(t *testing.T) {

@@ -19,6 +19,9 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
+// podKey is how errors name a pod.
+func podKey(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
 // patchStatus writes a condition, which may be nil, and a nomination to the status of a pod, if they are not there
 // already. Passing troubles of the API server are retried.
 func (s *Scheduler) patchStatus(ctx context.Context, pod *v1.Pod, condition *v1.PodCondition, nomination *fwk.NominatingInfo) error {
@@ -60,7 +63,9 @@ func (s *Scheduler) setCondition(status *v1.PodStatus, condition *v1.PodConditio
 		if old.Status == condition.Status {
 			condition.LastTransitionTime = old.LastTransitionTime
 		}
-		if old.Status != condition.Status || old.Reason != condition.Reason || old.Message != condition.Message {
+		same := *old
+		same.ObservedGeneration = condition.ObservedGeneration
+		if !equality.Semantic.DeepEqual(same, *condition) {
 			*old = *condition
 		}
 		return

@@ -6,24 +6,21 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic/dynamicinformer"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/queue"
 )
 
 // bindInTracker makes a fake clientset put pods on nodes when they are bound, as the API server does.
@@ -44,22 +41,24 @@ func bindInTracker(client *fake.Clientset) {
 	})
 }
 
-// start runs a scheduler against a fake API until the test ends, with everything that existed before seen.
-func start(t *testing.T, s *Scheduler, options Options) {
+// start runs a scheduler against a fake API, with everything that existed before seen, until the test ends or calls the
+// result. It must be called in a bubble.
+func start(t *testing.T, s *Scheduler, options Options) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	options.Informers.Start(ctx.Done())
 	if options.DynamicInformers != nil {
 		options.DynamicInformers.Start(ctx.Done())
 	}
-	limited, stop := context.WithTimeout(ctx, time.Minute)
-	defer stop()
+	limited, unlimit := context.WithTimeout(ctx, time.Minute)
+	defer unlimit()
 	if err := s.WaitForHandlersSync(limited); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error)
+	synctest.Wait() // until the informers have gone on from listing to watching
+	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Run returned %v", err)
@@ -69,24 +68,26 @@ func start(t *testing.T, s *Scheduler, options Options) {
 			options.DynamicInformers.Shutdown()
 		}
 	})
+	t.Cleanup(stop)
+	return stop
 }
 
-// waitForNode returns the node of a pod once it has one.
+// waitForNode returns the node of a pod once it has one, within a minute of the bubble.
 func waitForNode(t *testing.T, client *fake.Clientset, name string) string {
 	t.Helper()
-	var node string
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		pod, err := client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
+	for range 60 {
+		synctest.Wait()
+		pod, err := client.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
-			return false, err
+			t.Fatal(err)
 		}
-		node = pod.Spec.NodeName
-		return node != "", nil
-	})
-	if err != nil {
-		t.Fatalf("pod %s got no node: %v", name, err)
+		if pod.Spec.NodeName != "" {
+			return pod.Spec.NodeName
+		}
+		time.Sleep(time.Second)
 	}
-	return node
+	t.Fatalf("pod %s got no node", name)
+	return ""
 }
 
 func TestRunAgainstInformers(t *testing.T) {
@@ -127,65 +128,6 @@ func TestRunAgainstInformers(t *testing.T) {
 	})
 }
 
-func TestCustomResourceWakesPods(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const kind = "licenses.v1.example.com"
-		licensed := false
-		waiting := &scripted{
-			name:   "License",
-			events: []fwk.ClusterEventWithHint{onEvent(kind, fwk.Add), onEvent("notacustomkind", fwk.Add)},
-			filter: func(*v1.Pod, fwk.NodeInfo) *fwk.Status {
-				if !licensed {
-					return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "no license")
-				}
-				return nil
-			},
-		}
-		client := fake.NewClientset(makeNode("n1", "4"), makePod("a", "1"))
-		bindInTracker(client)
-		gvr := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "licenses"}
-		dynamic := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(apiruntime.NewScheme(),
-			map[schema.GroupVersionResource]string{gvr: "LicenseList"})
-		f := &fixture{t: t}
-		options := Options{
-			Client:           client,
-			Informers:        NewInformerFactory(client),
-			DynamicInformers: dynamicinformer.NewDynamicSharedInformerFactory(dynamic, 0),
-		}
-		options.Registry, options.Configuration = f.with(waiting)
-		s, err := New(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		start(t, s, options)
-		synctest.Wait()
-		if status, _ := s.Queue().Lookup("default", "a"); len(status.UnschedulablePlugins) != 1 || status.UnschedulablePlugins[0] != "License" {
-			t.Fatalf("rejected by %v, want License", status.UnschedulablePlugins)
-		}
-		licensed = true
-		license := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "example.com/v1", "kind": "License", "metadata": map[string]any{"name": "l"},
-		}}
-		if _, err := dynamic.Resource(gvr).Create(t.Context(), license, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		waitForNode(t, client, "a")
-	})
-}
-
-func TestOnlyKindsThatPluginsWaitForAreWatched(t *testing.T) {
-	client := fake.NewClientset()
-	factory := NewInformerFactory(client)
-	s, err := New(t.Context(), Options{Client: client, Informers: factory})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Pods and nodes always, and DeviceClasses, for which NodeResourcesFit waits.
-	if got := len(s.handlers); got != 3 {
-		t.Errorf("%d kinds are watched, want 3", got)
-	}
-}
-
 func TestWrongOptionsAreRefused(t *testing.T) {
 	client := fake.NewClientset()
 	broken := profiles.Default()
@@ -205,6 +147,67 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 			if _, err := New(t.Context(), options); err == nil {
 				t.Error("New succeeded, want an error")
 			}
+		})
+	}
+}
+
+// A scheduler that was given nothing but what it needs works, and says nothing to anybody.
+func TestZeroOptionsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(makeNode("n1", "4"), makePod("small", "1"), makePod("large", "8"))
+		bindInTracker(client)
+		options := Options{Client: client, Informers: NewInformerFactory(client)}
+		s, err := New(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start(t, s, options)
+		waitForNode(t, client, "small")
+		if status, _ := s.Queue().Lookup("default", "large"); status.Pool != queue.PoolUnschedulable {
+			t.Errorf("the pod that fits nowhere is in pool %q", status.Pool)
+		}
+		large, err := client.CoreV1().Pods("default").Get(t.Context(), "large", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(large.Status.Conditions) != 1 {
+			t.Errorf("conditions %v, want one", large.Status.Conditions)
+		}
+	})
+}
+
+func TestPodThatIsNeverSeenBoundExpires(t *testing.T) {
+	for _, ttl := range []time.Duration{0, time.Minute} {
+		t.Run(ttl.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := fake.NewClientset(makeNode("n1", "1"), makePod("lost", "1"))
+				// The API confirms bindings, but nobody ever sees a pod on a node.
+				client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, apiruntime.Object, error) {
+					return true, nil, nil
+				})
+				options := Options{Client: client, Informers: NewInformerFactory(client), AssumedPodTTL: ttl}
+				s, err := New(t.Context(), options)
+				if err != nil {
+					t.Fatal(err)
+				}
+				start(t, s, options)
+				synctest.Wait()
+				if err := client.Tracker().Add(makePod("next", "1")); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if status, _ := s.Queue().Lookup("default", "next"); status.Pool != queue.PoolUnschedulable {
+					t.Fatalf("the second pod is in pool %q, want it to wait for the room of the first", status.Pool)
+				}
+				time.Sleep(90 * time.Second)
+				synctest.Wait()
+				for name, want := range map[string]bool{"lost": ttl == 0, "next": ttl != 0} {
+					pod := makePod(name, "1")
+					if assumed, err := s.Cache().IsAssumed(pod); err != nil || assumed != want {
+						t.Errorf("%s is assumed: %v, error %v; want %v", name, assumed, err, want)
+					}
+				}
+			})
 		})
 	}
 }

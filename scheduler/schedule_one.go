@@ -22,12 +22,14 @@ const pluginMetricsShare = 10
 
 // attempt is one pod's way through the scheduling cycle and, if it gets a node, through the binding cycle.
 type attempt struct {
-	info    *framework.QueuedPodInfo
-	pod     *v1.Pod // info.Pod until a node is chosen, then a copy with that node
-	node    string
-	profile *runtime.Framework
-	state   *framework.CycleState
-	started time.Time
+	info *framework.QueuedPodInfo
+	pod  *v1.Pod // info.Pod until a node is chosen, then a copy with that node
+	node string
+	// announced tells that the node may have been written to the status of the pod.
+	announced bool
+	profile   *runtime.Framework
+	state     *framework.CycleState
+	started   time.Time
 }
 
 // failure is why an attempt came to nothing, and what becomes of the node that was nominated for the pod: nil keeps
@@ -51,8 +53,8 @@ func (f *failure) fitError() *framework.FitError {
 	return nil
 }
 
-// ScheduleOne waits for a pod and runs one scheduling cycle for it; its binding goes on in the background. It returns
-// false once the queue is closed. Only one goroutine may call it.
+// ScheduleOne waits for a pod and runs one scheduling cycle for it; its binding goes on in the background, with the same
+// context. It returns false once the queue is closed and empty. Only one goroutine may call it.
 func (s *Scheduler) ScheduleOne(ctx context.Context) bool {
 	info, err := s.queue.Pop()
 	if err != nil { // the queue is closed
@@ -101,6 +103,7 @@ func (s *Scheduler) schedule(ctx context.Context, info *framework.QueuedPodInfo)
 		s.handleFailure(ctx, a, f)
 		return
 	}
+	s.countBindings(1)
 	s.options.Go(func() { s.startBinding(ctx, a) })
 }
 

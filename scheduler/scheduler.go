@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
@@ -32,6 +34,11 @@ type Scheduler struct {
 	pods     listersv1.PodLister
 	handlers []clientcache.ResourceEventHandlerRegistration
 
+	waitingPods *runtime.WaitingPods
+	// underWay counts the pods that have a node and are not bound yet, those that wait for permission included, and the
+	// tasks that plugins started.
+	underWay sync.WaitGroup
+
 	// The rest belongs to the goroutine that runs scheduling cycles.
 
 	snapshot *cache.Snapshot
@@ -48,20 +55,21 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		options:  options,
-		cache:    cache.New(cache.Options{AssumedPodTTL: options.AssumedPodTTL, Clock: options.Clock, Logger: options.Logger}),
-		snapshot: &cache.Snapshot{},
-		pods:     options.Informers.Core().V1().Pods().Lister(),
-		random:   rand.New(rand.NewPCG(options.Seed, 0)),
+		options:     options,
+		cache:       cache.New(cache.Options{AssumedPodTTL: options.AssumedPodTTL, Clock: options.Clock, Logger: options.Logger}),
+		snapshot:    &cache.Snapshot{},
+		pods:        options.Informers.Core().V1().Pods().Lister(),
+		waitingPods: runtime.NewWaitingPods(),
+		random:      rand.New(rand.NewPCG(options.Seed, 0)),
 	}
 	if err := s.buildProfiles(ctx); err != nil {
 		return nil, fmt.Errorf("initializing profiles: %w", err)
 	}
 	if err := s.buildQueue(ctx); err != nil {
-		return nil, fmt.Errorf("building the scheduling queue: %w", err)
+		return nil, errors.Join(fmt.Errorf("building the scheduling queue: %w", err), s.profiles.Close())
 	}
 	if err := s.registerHandlers(); err != nil {
-		return nil, fmt.Errorf("adding event handlers: %w", err)
+		return nil, errors.Join(fmt.Errorf("adding event handlers: %w", err), s.profiles.Close())
 	}
 	return s, nil
 }
@@ -77,10 +85,12 @@ func (s *Scheduler) buildProfiles(ctx context.Context) error {
 		Snapshot:         s.snapshot,
 		Extenders:        o.Extenders,
 		Parallelism:      int(o.Configuration.Parallelism),
-		WaitingPods:      runtime.NewWaitingPods(),
+		WaitingPods:      s.waitingPods,
 		PodsInPreBind:    runtime.NewPodsInPreBind(),
 		PodGroupManager:  cache.NoPodGroups{},
 		Clock:            o.Clock,
+		Go:               s.startTask,
+		Seed:             o.Seed,
 		Logger:           o.Logger,
 		Metrics:          o.Metrics,
 	})
@@ -125,35 +135,44 @@ func (s *Scheduler) buildQueue(ctx context.Context) error {
 	return nil
 }
 
-// Run schedules pods until the context ends, and then closes the queue and the plugins. It returns what the plugins
-// returned when they were closed. The informers must be running; call [Scheduler.WaitForHandlersSync] first.
+// Run schedules pods until the context ends. Then it closes the queue, turns down the pods that wait for permission,
+// waits for the bindings that are under way, whose context has ended too, and for the tasks of plugins, and closes the
+// plugins; it returns what these returned. The informers must be running; call [Scheduler.WaitForHandlersSync] first.
 func (s *Scheduler) Run(ctx context.Context) error {
-	s.queue.Run(ctx)
-	expiryDone := make(chan struct{})
-	go func() {
-		defer close(expiryDone)
-		s.expireAssumed(ctx)
-	}()
-	stop := context.AfterFunc(ctx, s.queue.Close)
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	for s.ScheduleOne(ctx) {
+	context.AfterFunc(ctx, s.queue.Close)
+	s.queue.Run(ctx)
+	var expiry sync.WaitGroup
+	expiry.Go(func() { s.expireAssumed(ctx) })
+	// A closed queue still hands out the pods that are ready; they are left to the next scheduler.
+	for ctx.Err() == nil && s.ScheduleOne(ctx) {
 	}
-	<-expiryDone
-	var errs []error
-	for _, profile := range s.profiles {
-		errs = append(errs, profile.Close())
-	}
-	return errors.Join(errs...)
+	stop()
+	s.queue.Close() // not only when the other goroutine gets round to it
+	expiry.Wait()
+	s.waitingPods.Iterate(func(pod fwk.WaitingPod) { pod.Reject("", "the scheduler is shutting down") })
+	s.underWay.Wait()
+	return s.profiles.Close()
 }
 
-// expireAssumed gives up, until the context ends, on pods that were bound and never seen bound, if that is asked for.
+// startTask starts a task of a plugin that outlives the scheduling cycle.
+func (s *Scheduler) startTask(task func()) {
+	s.underWay.Add(1)
+	s.options.Go(func() {
+		defer s.underWay.Done()
+		task()
+	})
+}
+
+// expireAssumed gives up, until the context ends, on pods that were assumed and never seen bound, if that is asked for.
 func (s *Scheduler) expireAssumed(ctx context.Context) {
 	if s.options.AssumedPodTTL <= 0 {
 		return
 	}
 	wait.UntilWithContext(ctx, func(context.Context) {
 		for _, pod := range s.cache.ExpireAssumed() {
-			s.options.Logger.Info("A pod was bound but never seen bound; it no longer counts on its node",
+			s.options.Logger.Info("A pod was not seen bound in time; it no longer counts on its node",
 				"pod", klog.KObj(pod), "node", pod.Spec.NodeName)
 			s.queue.Move(assignedPodDeleted(), pod, nil, nil)
 		}

@@ -163,7 +163,7 @@ func (g *generator) change(event fwk.ClusterEvent) (oldObj, newObj any) {
 		before, after = g.changedObject(event.Resource)
 	}
 	if g.oneIn(20) {
-		return "not an object", after
+		before, after = "not an object", "not an object"
 	}
 	deleted := event.ActionType&fwk.Delete != 0
 	switch {
