@@ -31,6 +31,7 @@ type Cluster struct {
 	server    *apiServer
 	dynamic   *dynamicFactory
 	tracker   *tracker
+	watcher   Watcher
 	scheduler *scheduler.Scheduler
 
 	// tasks are binding cycles that are ready to go on.
@@ -49,7 +50,7 @@ func startTime() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0,
 // NewCluster returns an empty cluster at the time zero. It fails when the configuration cannot be carried out. The
 // context is what plugins get; when it ends, [Cluster.Advance] and [Cluster.Settle] return its error.
 func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
-	c := &Cluster{ctx: ctx, options: options, clock: newVirtualClock(startTime())}
+	c := &Cluster{ctx: ctx, options: options, clock: newVirtualClock(startTime()), watcher: nobody{}}
 	c.store = newStore(c.clock)
 	c.server = newAPIServer(c.store)
 	c.dynamic = &dynamicFactory{store: c.store}

@@ -50,11 +50,7 @@ func (c *Cluster) deliver() {
 			return
 		}
 		c.tracker.changed(made)
-		if made.current == nil {
-			made.collection.informer.deliver(made.key, nil)
-		} else {
-			made.collection.informer.deliver(made.key, made.current)
-		}
+		c.deliverTo(made)
 	}
 }
 
@@ -76,10 +72,12 @@ func (c *Cluster) runNow() error {
 			}
 		default:
 			c.progress.update(c, false)
+			c.watcher.Settled()
 			return nil
 		}
 		c.tracker.flush()
 		c.server.forgetRequests()
+		c.watcher.Worked()
 		c.progress.update(c, false)
 	}
 }

@@ -32,12 +32,18 @@ func newInformer(visible func(apiruntime.Object) bool) *informer {
 	return &informer{indexer: newOrderedIndexer(), visible: visible}
 }
 
+// shown returns an object if the informer shows it, and nil otherwise.
+func (i *informer) shown(o apiruntime.Object) apiruntime.Object {
+	if o == nil || i.visible != nil && !i.visible(o) {
+		return nil
+	}
+	return o
+}
+
 // deliver brings the informer up to date with one object and runs the handlers; current is nil if the object named by
 // key is gone.
 func (i *informer) deliver(key string, current apiruntime.Object) {
-	if current != nil && i.visible != nil && !i.visible(current) {
-		current = nil
-	}
+	current = i.shown(current)
 	var updated any = current
 	if current != nil && i.transform != nil {
 		if transformed, err := i.transform(current.DeepCopyObject()); err == nil {

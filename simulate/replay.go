@@ -20,28 +20,29 @@ import (
 
 // Replay creates the objects of an input and makes the steps of its scenarios, one scenario after the other, until
 // nothing more can happen. An error that is an [*InputError] names the place in the input.
-func (c *Cluster) Replay(input *Input) error {
+func (c *Cluster) Replay(input *Input) error { return c.replay(input, nil) }
+
+// ReplayUntil is Replay that stops at a point in time: steps that are due later are not made. If nothing more can happen
+// earlier, time passes up to then.
+func (c *Cluster) ReplayUntil(input *Input, end Time) error {
+	last := startTime().Add(time.Duration(end))
+	return c.replay(input, &last)
+}
+
+// errEnd ends a replay at its time.
+var errEnd = errors.New("the replay is at its end")
+
+func (c *Cluster) replay(input *Input, end *time.Time) error {
 	c.warnings = append(c.warnings, input.Warnings...)
 	for _, scenario := range input.Scenarios {
 		c.progress.total += len(scenario.Steps)
 	}
-	r := &replay{Cluster: c, plurals: customPlurals(input), ignored: make(map[string]int)}
-	if err := r.createAll(input.objects); err != nil {
-		return err
+	r := &replay{Cluster: c, end: end, plurals: customPlurals(input), ignored: make(map[string]int)}
+	err := r.run(input)
+	if err == nil && end != nil {
+		err = c.advanceTo(*end)
 	}
-	for _, scenario := range input.Scenarios {
-		c.base = c.clock.Now()
-		for i, step := range scenario.Steps {
-			if err := r.step(scenario, i, step); err != nil {
-				return err
-			}
-			c.progress.done++
-		}
-		if err := c.Settle(); err != nil {
-			return err
-		}
-	}
-	if err := c.Settle(); err != nil {
+	if err != nil && !errors.Is(err, errEnd) {
 		return err
 	}
 	r.summarizeWarnings()
@@ -52,6 +53,8 @@ func (c *Cluster) Replay(input *Input) error {
 // replay is the replay of one input.
 type replay struct {
 	*Cluster
+	// end is when to stop; nil means when everything has settled.
+	end *time.Time
 	// plurals has the resource names of custom kinds that the input defines.
 	plurals map[schema.GroupKind]string
 	// ignored counts the objects of each kind that means nothing here.
@@ -59,6 +62,47 @@ type replay struct {
 	// late counts the steps whose objects were gone, and names the first of them.
 	late  int
 	first string
+}
+
+func (r *replay) run(input *Input) error {
+	if err := r.createAll(input.objects); err != nil {
+		return err
+	}
+	for _, scenario := range input.Scenarios {
+		r.base = r.clock.Now()
+		for i, step := range scenario.Steps {
+			if err := r.step(scenario, i, step); err != nil {
+				return err
+			}
+			r.progress.done++
+		}
+		if err := r.settleUntil(time.Time{}); err != nil {
+			return err
+		}
+	}
+	return r.settleUntil(time.Time{})
+}
+
+// settleUntil is settle, and returns errEnd if the replay comes to its end first.
+func (r *replay) settleUntil(limit time.Time) error {
+	if r.end == nil || !limit.IsZero() && !limit.After(*r.end) {
+		return r.settle(limit)
+	}
+	if err := r.settle(*r.end); err != nil {
+		return err
+	}
+	if next, found := r.nextEvent(false); found && next.After(*r.end) && !r.tracker.stuck() {
+		return r.stop()
+	}
+	return nil
+}
+
+// stop lets time pass up to the end.
+func (r *replay) stop() error {
+	if err := r.advanceTo(*r.end); err != nil {
+		return err
+	}
+	return errEnd
 }
 
 func (r *replay) createAll(objects []*loadedObject) error {
@@ -174,7 +218,10 @@ func (r *replay) step(scenario *Scenario, index int, step *Step) error {
 func (r *replay) waitFor(scenario *Scenario, index int, step *Step) error {
 	if step.At != nil {
 		due := r.base.Add(*step.At)
-		if !due.After(r.clock.Now()) {
+		switch {
+		case r.end != nil && due.After(*r.end):
+			return r.stop()
+		case !due.After(r.clock.Now()):
 			return nil
 		}
 		return r.advanceTo(due)
@@ -186,7 +233,7 @@ func (r *replay) waitFor(scenario *Scenario, index int, step *Step) error {
 			break
 		}
 	}
-	return r.settle(limit)
+	return r.settleUntil(limit)
 }
 
 // gone tells whether a step is about an object that there was once: a pod may have been preempted, for example.

@@ -88,7 +88,7 @@ func TestReportAsJSON(t *testing.T) {
   "attempts": 2,
   "wasted": 0,
   "wakeups": 0,
-  "events": 1,
+  "events": 2,
   "virtualSeconds": 12.5,
   "wallSeconds": 0
  },

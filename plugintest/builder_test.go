@@ -1,0 +1,239 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rouse-scheduler/rouse/plugintest"
+)
+
+// checkBuilt compares an object with what it should look like as YAML.
+func checkBuilt[T any](t *testing.T, got *T, want string) {
+	t.Helper()
+	wanted := new(T)
+	if err := yaml.UnmarshalStrict([]byte(want), wanted); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestPod(t *testing.T) {
+	tests := []struct {
+		name string
+		pod  plugintest.PodBuilder
+		want string
+	}{
+		{"nothing said", plugintest.Pod("web"), `
+metadata: {name: web, namespace: default, uid: default/web}
+spec: {schedulerName: default-scheduler, containers: [{name: main, resources: {}}]}
+`},
+		{"zero value", plugintest.PodBuilder{}.Name("web"), `
+metadata: {name: web, namespace: default, uid: default/web}
+spec: {schedulerName: default-scheduler, containers: [{name: main, resources: {}}]}
+`},
+		{"metadata", plugintest.Pod("web").Namespace("shop").Label("app", "web").Label("tier", "front").Annotation("a", "b"), `
+metadata: {name: web, namespace: shop, uid: shop/web, labels: {app: web, tier: front}, annotations: {a: b}}
+spec: {schedulerName: default-scheduler, containers: [{name: main, resources: {}}]}
+`},
+		{"own UID", plugintest.Pod("web").UID("second"), `
+metadata: {name: web, namespace: default, uid: second}
+spec: {schedulerName: default-scheduler, containers: [{name: main, resources: {}}]}
+`},
+		{
+			"containers",
+			plugintest.Pod("web").Requests("cpu", "500m").Requests("memory", "1Gi").Image("web:1").HostPort(80).
+				Container("proxy").Limits("cpu", "1").Requests("memory", "1Gi").Limits("memory", "2Gi"),
+			`
+metadata: {name: web, namespace: default, uid: default/web}
+spec:
+  schedulerName: default-scheduler
+  containers:
+  - name: main
+    image: web:1
+    ports: [{containerPort: 80, hostPort: 80, protocol: TCP}]
+    resources: {requests: {cpu: 500m, memory: 1Gi}}
+  - name: proxy
+    resources: {requests: {cpu: "1", memory: 1Gi}, limits: {cpu: "1", memory: 2Gi}}
+`},
+		{
+			"scheduling",
+			plugintest.Pod("web").SchedulerName("mine").Priority(5).PreemptionPolicy(v1.PreemptNever).TerminationGracePeriod(0).
+				SchedulingGate("a").SchedulingGate("b").Node("n1").NominatedNode("n2").Phase(v1.PodRunning).
+				Tolerates("key", "value", v1.TaintEffectNoExecute).PersistentVolumeClaim("data").PersistentVolumeClaim("logs"),
+			`
+metadata: {name: web, namespace: default, uid: default/web}
+spec:
+  schedulerName: mine
+  priority: 5
+  preemptionPolicy: Never
+  terminationGracePeriodSeconds: 0
+  schedulingGates: [{name: a}, {name: b}]
+  nodeName: n1
+  tolerations: [{key: key, operator: Equal, value: value, effect: NoExecute}]
+  volumes:
+  - {name: volume-1, persistentVolumeClaim: {claimName: data}}
+  - {name: volume-2, persistentVolumeClaim: {claimName: logs}}
+  containers: [{name: main, resources: {}}]
+status: {nominatedNodeName: n2, phase: Running}
+`},
+		{
+			"node affinity",
+			plugintest.Pod("web").NodeSelector("disk", "ssd").NodeSelector("zone", "a").
+				NodeAffinity("a=1,b!=2,c in (3, 4),d notin (5)").NodeAffinity("e,!f,g>6,h<7").PreferredNodeAffinity(10, "i==8"),
+			`
+metadata: {name: web, namespace: default, uid: default/web}
+spec:
+  schedulerName: default-scheduler
+  nodeSelector: {disk: ssd, zone: a}
+  affinity:
+    nodeAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        nodeSelectorTerms:
+        - matchExpressions:
+          - {key: a, operator: In, values: ["1"]}
+          - {key: b, operator: NotIn, values: ["2"]}
+          - {key: c, operator: In, values: ["3", "4"]}
+          - {key: d, operator: NotIn, values: ["5"]}
+        - matchExpressions:
+          - {key: e, operator: Exists}
+          - {key: f, operator: DoesNotExist}
+          - {key: g, operator: Gt, values: ["6"]}
+          - {key: h, operator: Lt, values: ["7"]}
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 10, preference: {matchExpressions: [{key: i, operator: In, values: ["8"]}]}}
+  containers: [{name: main, resources: {}}]
+`},
+		{
+			"pod affinity",
+			plugintest.Pod("web").PodAffinity("zone", "app=db").PreferredPodAffinity(1, "rack", "app in (a)").
+				PodAntiAffinity("host", "app=web").PodAntiAffinity("host", "app=noisy").PreferredPodAntiAffinity(2, "zone", "app=web").
+				SpreadConstraint(3, "zone", v1.DoNotSchedule, "app=web"),
+			`
+metadata: {name: web, namespace: default, uid: default/web}
+spec:
+  schedulerName: default-scheduler
+  affinity:
+    podAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: zone, labelSelector: {matchLabels: {app: db}}}
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 1
+        podAffinityTerm: {topologyKey: rack, labelSelector: {matchExpressions: [{key: app, operator: In, values: [a]}]}}
+    podAntiAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: host, labelSelector: {matchLabels: {app: web}}}
+      - {topologyKey: host, labelSelector: {matchLabels: {app: noisy}}}
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 2
+        podAffinityTerm: {topologyKey: zone, labelSelector: {matchLabels: {app: web}}}
+  topologySpreadConstraints:
+  - {maxSkew: 3, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}
+  containers: [{name: main, resources: {}}]
+`},
+		{"anything", plugintest.Pod("web").With(func(pod *v1.Pod) { pod.Spec.HostNetwork = true }), `
+metadata: {name: web, namespace: default, uid: default/web}
+spec: {schedulerName: default-scheduler, hostNetwork: true, containers: [{name: main, resources: {}}]}
+`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { checkBuilt(t, test.pod.Build(), test.want) })
+	}
+}
+
+func TestNode(t *testing.T) {
+	tests := []struct {
+		name string
+		node plugintest.NodeBuilder
+		want string
+	}{
+		{"nothing said", plugintest.Node("n1"), `
+metadata: {name: n1, uid: n1, labels: {kubernetes.io/hostname: n1}}
+status: {capacity: {pods: "110"}, allocatable: {pods: "110"}, conditions: [{type: Ready, status: "True"}]}
+`},
+		{
+			"everything",
+			plugintest.Node("n1").UID("second").Label("disk", "ssd").Annotation("a", "b").Capacity("cpu", "4").Allocatable("cpu", "3500m").
+				Capacity("pods", "10").Taint("key", "value", v1.TaintEffectNoSchedule).Unschedulable().Image(100, "web:1", "web:latest").
+				Condition(v1.NodeReady, v1.ConditionFalse).Condition(v1.NodeDiskPressure, v1.ConditionTrue),
+			`
+metadata: {name: n1, uid: second, labels: {kubernetes.io/hostname: n1, disk: ssd}, annotations: {a: b}}
+spec: {unschedulable: true, taints: [{key: key, value: value, effect: NoSchedule}]}
+status:
+  capacity: {cpu: "4", pods: "10"}
+  allocatable: {cpu: 3500m, pods: "10"}
+  conditions: [{type: Ready, status: "False"}, {type: DiskPressure, status: "True"}]
+  images: [{names: ["web:1", "web:latest"], sizeBytes: 100}]
+`},
+		{"anything", plugintest.NodeBuilder{}.With(func(node *v1.Node) {
+			*node = v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2"}, Spec: v1.NodeSpec{PodCIDR: "10.0.0.0/24"}}
+		}), `
+metadata: {name: n2, uid: n2}
+spec: {podCIDR: 10.0.0.0/24}
+`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { checkBuilt(t, test.node.Build(), test.want) })
+	}
+}
+
+// TestBuildersShareNothing changes everything that can be reached from one object, and looks at another.
+func TestBuildersShareNothing(t *testing.T) {
+	beginning := plugintest.Pod("web").Label("app", "web").Requests("cpu", "1")
+	first := beginning.Label("app", "other").Requests("cpu", "2").Build()
+	second, again := beginning.Build(), beginning.Build()
+	second.Labels["app"] = "changed"
+	second.Spec.Containers[0].Resources.Requests["cpu"] = first.Spec.Containers[0].Resources.Requests["cpu"]
+	second.Spec.Priority = ptr.To[int32](1)
+	if diff := cmp.Diff(beginning.Build(), again); diff != "" {
+		t.Errorf("a pod has changed with another (-want +got):\n%s", diff)
+	}
+	if got := again.Spec.Containers[0].Resources.Requests.Cpu().String() + again.Labels["app"]; got != "1web" {
+		t.Errorf("the beginning has changed with what was made from it: %s", got)
+	}
+
+	node := plugintest.Node("n1")
+	node.Label("disk", "ssd").Build().Labels["x"] = "y"
+	if diff := cmp.Diff(plugintest.Node("n1").Build(), node.Build()); diff != "" {
+		t.Errorf("a node has changed with another (-want +got):\n%s", diff)
+	}
+}
+
+func TestBuildersPanicOnMistakes(t *testing.T) {
+	tests := map[string]struct {
+		build func()
+		want  string
+	}{
+		"quantity of a pod": {
+			func() { plugintest.Pod("web").Requests("cpu", "one") },
+			`plugintest: "one" is no quantity of cpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
+		},
+		"selector of pods": {
+			func() { plugintest.Pod("web").PodAffinity("zone", "a b") },
+			`plugintest: "a b" is no selector of labels: couldn't parse the selector string "a b": unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt`,
+		},
+		"selector of nodes": {
+			func() { plugintest.Pod("web").NodeAffinity("a b") },
+			`plugintest: "a b" is no selector of nodes: unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if diff := cmp.Diff(any(test.want), recover()); diff != "" {
+					t.Errorf("panic (-want +got):\n%s", diff)
+				}
+			}()
+			test.build()
+		})
+	}
+}

@@ -1,0 +1,73 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/simulate"
+)
+
+// Wakes tells whether the plugin would have a pod woken that it rejected: whether one of the events that the scheduler
+// announces of a transition is registered by the plugin, and its hint does not say QueueSkip. A hint that fails fails
+// the test. It does not matter whether the objects are in the options.
+func (f *Framework) Wakes(pod *v1.Pod, transition Transition) bool {
+	f.t.Helper()
+	if err := transition.check(); err != nil {
+		f.t.Fatalf("asking hints about a transition: %v", err)
+	}
+	var before, after any // untyped, so that hints see nil where there is no object
+	if transition.before != nil {
+		before = transition.before
+	}
+	if transition.after != nil {
+		after = transition.after
+	}
+	wakes := false
+	for _, event := range transition.events(pod.UID) {
+		for _, registration := range f.Registrations()[f.name] {
+			switch {
+			case !framework.Matches(registration.Event, event):
+			case registration.QueueingHintFn == nil:
+				wakes = true
+			default:
+				hint, err := registration.QueueingHintFn(f.logger, pod, before, after)
+				if err != nil {
+					f.t.Errorf("the hint of plugin %s for %s failed when %v: %v", f.name, event.Label(), transition, err)
+				}
+				wakes = wakes || err != nil || hint == fwk.Queue
+			}
+		}
+	}
+	return wakes
+}
+
+// events returns the events that the scheduler announces of a transition to a waiting pod.
+func (tr Transition) events(waiting types.UID) []fwk.ClusterEvent {
+	events := changeOf(tr.before, tr.after).Events(waiting)
+	// Plugins can register events of other waiting pods, but the scheduler never announces them.
+	return slices.DeleteFunc(events, func(event fwk.ClusterEvent) bool { return event.Resource == fwk.UnscheduledPod })
+}
+
+func changeOf(before, after apiruntime.Object) simulate.Change {
+	object := after
+	if object == nil {
+		object = before
+	}
+	kind := kindOf(object)
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	return simulate.Change{Resource: resource, Kind: kind.Kind, Old: before, New: after}
+}
+
+// resourceOf returns the name under which plugins register events of objects that are not pods.
+func resourceOf(object apiruntime.Object) fwk.EventResource {
+	return changeOf(nil, object).Events("")[0].Resource
+}
