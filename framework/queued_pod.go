@@ -82,8 +82,16 @@ func (q *QueuedPodInfo) DeepCopy() *QueuedPodInfo {
 	return &clone
 }
 
-// GetPodInfo returns the pod. Queue sort plugins reach it by asserting interface{ GetPodInfo() fwk.PodInfo } on the
-// entities that they compare.
+// PodOf returns the pod behind an entity of the scheduling queue, for queue sort plugins that compare more than
+// priorities and times; nil if the entity is not a pod.
+func PodOf(entity fwk.QueuedEntityInfo) *v1.Pod {
+	if queued, ok := entity.(interface{ GetPodInfo() fwk.PodInfo }); ok {
+		return queued.GetPodInfo().GetPod()
+	}
+	return nil
+}
+
+// GetPodInfo returns the pod; see [PodOf].
 func (q *QueuedPodInfo) GetPodInfo() fwk.PodInfo { return q.PodInfo }
 
 // Type implements fwk.QueuedEntityInfo.

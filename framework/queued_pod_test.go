@@ -113,3 +113,18 @@ func TestQueuedPodInfoDeepCopy(t *testing.T) {
 		t.Errorf("copy of a nearly empty value = %+v", copied)
 	}
 }
+
+// TestPodOf checks that a queue sort plugin reaches the pod, and only where there is one.
+func TestPodOf(t *testing.T) {
+	pod := &v1.Pod{}
+	queued := framework.NewQueuedPodInfo(pod, time.Time{})
+	if got := framework.PodOf(queued); got != pod {
+		t.Errorf("PodOf(queued pod) = %v, want the pod", got)
+	}
+	if got := framework.PodOf(podGroup{queued}); got != nil {
+		t.Errorf("PodOf(another entity) = %v, want nil", got)
+	}
+}
+
+// podGroup is an entity that is not a pod.
+type podGroup struct{ fwk.QueuedEntityInfo }
