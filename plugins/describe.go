@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/client-go/informers"
+
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -25,10 +27,12 @@ type Description struct {
 }
 
 // Describe returns a description of every in-tree plugin, in the order of the default profile. It builds the default
-// profile to see what the plugins implement, and fails only if that does.
+// profile to see what the plugins implement, for a cluster that nobody asks, and fails only if that does.
 func Describe(ctx context.Context) ([]Description, error) {
 	profile := profiles.DefaultProfile("")
-	built, err := runtime.NewFramework(ctx, NewInTreeRegistry(), profile, runtime.Options{})
+	built, err := runtime.NewFramework(ctx, NewInTreeRegistry(), profile, runtime.Options{
+		InformerFactory: informers.NewSharedInformerFactory(nil, 0),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("building the default profile to describe its plugins: %w", err)
 	}

@@ -37,7 +37,7 @@ func TestDescribe(t *testing.T) {
 			Points: []profiles.ExtensionPoint{profiles.PreFilter, profiles.Filter, profiles.PreScore, profiles.Score},
 		},
 		{
-			Name: "VolumeBinding", EnabledByDefault: true, DefaultWeight: 1, Built: false,
+			Name: "VolumeBinding", EnabledByDefault: true, DefaultWeight: 1, Built: true,
 			Points: []profiles.ExtensionPoint{
 				profiles.PreFilter, profiles.Filter, profiles.PreScore, profiles.Score, profiles.Reserve, profiles.PreBind,
 			},

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/informers"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins"
@@ -21,20 +22,47 @@ import (
 // wantRegistrations is what every built plugin registers: plugin, resource, actions, and whether it has a hint. Plugins
 // without a line register nothing.
 const wantRegistrations = `
-NodeAffinity       Node                          Add|UpdateNodeLabel                 hint
-NodeName           Node                          Add                                 NOHINT
-NodePorts          AssignedPod                   Delete                              hint
-NodePorts          Node                          Add                                 NOHINT
-NodeResourcesFit   AssignedPod                   Delete                              hint
-NodeResourcesFit   AssignedPod                   UpdatePodScaleDown                  hint
-NodeResourcesFit   Node                          Add|UpdateNodeAllocatable           hint
-NodeResourcesFit   TargetPod                     UpdatePodScaleDown                  hint
-NodeResourcesFit   resource.k8s.io/DeviceClass   Add|Update                          hint
-NodeUnschedulable  Node                          Add|UpdateNodeTaint                 hint
-NodeUnschedulable  TargetPod                     UpdatePodToleration                 hint
-SchedulingGates    TargetPod                     UpdatePodSchedulingGatesEliminated  hint
-TaintToleration    Node                          Add|UpdateNodeTaint                 hint
-TaintToleration    TargetPod                     UpdatePodToleration                 hint
+InterPodAffinity      AssignedPod                        Add|Delete|UpdatePodLabel                   hint
+InterPodAffinity      Node                               Add|UpdateNodeLabel                         hint
+InterPodAffinity      TargetPod                          UpdatePodLabel                              hint
+NodeAffinity          Node                               Add|UpdateNodeLabel                         hint
+NodeDeclaredFeatures  Node                               Add|UpdateNodeDeclaredFeature               hint
+NodeDeclaredFeatures  TargetPod                          Update                                      hint
+NodeName              Node                               Add                                         NOHINT
+NodePorts             AssignedPod                        Delete                                      hint
+NodePorts             Node                               Add                                         NOHINT
+NodeResourcesFit      AssignedPod                        Delete                                      hint
+NodeResourcesFit      AssignedPod                        UpdatePodScaleDown                          hint
+NodeResourcesFit      Node                               Add|UpdateNodeAllocatable                   hint
+NodeResourcesFit      TargetPod                          UpdatePodScaleDown                          hint
+NodeResourcesFit      resource.k8s.io/DeviceClass        Add|Update                                  hint
+NodeUnschedulable     Node                               Add|UpdateNodeTaint                         hint
+NodeUnschedulable     TargetPod                          UpdatePodToleration                         hint
+NodeVolumeLimits      AssignedPod                        Delete                                      hint
+NodeVolumeLimits      PersistentVolumeClaim              Add                                         hint
+NodeVolumeLimits      storage.k8s.io/CSINode             Add                                         NOHINT
+NodeVolumeLimits      storage.k8s.io/CSINode             Update                                      hint
+NodeVolumeLimits      storage.k8s.io/VolumeAttachment    Delete                                      hint
+PodTopologySpread     AssignedPod                        Add|Delete|UpdatePodLabel                   hint
+PodTopologySpread     Node                               Add|Delete|UpdateNodeLabel|UpdateNodeTaint  hint
+PodTopologySpread     TargetPod                          UpdatePodLabel|UpdatePodToleration          hint
+SchedulingGates       TargetPod                          UpdatePodSchedulingGatesEliminated          hint
+TaintToleration       Node                               Add|UpdateNodeTaint                         hint
+TaintToleration       TargetPod                          UpdatePodToleration                         hint
+VolumeBinding         Node                               Add|UpdateNodeLabel                         NOHINT
+VolumeBinding         PersistentVolume                   Add|Update                                  NOHINT
+VolumeBinding         PersistentVolumeClaim              Add|Update                                  hint
+VolumeBinding         storage.k8s.io/CSIDriver           Update                                      hint
+VolumeBinding         storage.k8s.io/CSINode             Add|Update                                  hint
+VolumeBinding         storage.k8s.io/CSIStorageCapacity  Add|Update                                  hint
+VolumeBinding         storage.k8s.io/StorageClass        Add|Update                                  hint
+VolumeRestrictions    AssignedPod                        Delete                                      hint
+VolumeRestrictions    Node                               Add                                         NOHINT
+VolumeRestrictions    PersistentVolumeClaim              Add                                         hint
+VolumeZone            Node                               Add|UpdateNodeLabel                         NOHINT
+VolumeZone            PersistentVolume                   Add|Update                                  hint
+VolumeZone            PersistentVolumeClaim              Add|Update                                  hint
+VolumeZone            storage.k8s.io/StorageClass        Add                                         hint
 `
 
 func TestRegisteredEvents(t *testing.T) {
@@ -131,7 +159,9 @@ func TestDefaultProfileResolves(t *testing.T) {
 func defaultFramework(t *testing.T) *runtime.Framework {
 	t.Helper()
 	profile := profiles.DefaultProfile("default-scheduler")
-	framework, err := runtime.NewFramework(t.Context(), plugins.NewInTreeRegistry(), profile, runtime.Options{})
+	framework, err := runtime.NewFramework(t.Context(), plugins.NewInTreeRegistry(), profile, runtime.Options{
+		InformerFactory: informers.NewSharedInformerFactory(nil, 0),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

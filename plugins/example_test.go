@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -42,7 +43,9 @@ func ExampleNewInTreeRegistry() {
 	profile := profiles.DefaultProfile("quiet-scheduler")
 	profile.Plugins.Filter.Enabled = []configv1.Plugin{{Name: "QuietHours"}}
 
-	built, err := runtime.NewFramework(ctx, registry, profile, runtime.Options{})
+	built, err := runtime.NewFramework(ctx, registry, profile, runtime.Options{
+		InformerFactory: informers.NewSharedInformerFactory(nil, 0), // with a client in a scheduler
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

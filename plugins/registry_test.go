@@ -39,7 +39,7 @@ func TestRegistriesAreIndependent(t *testing.T) {
 func TestFactoriesAcceptNoArgs(t *testing.T) {
 	for name, factory := range plugins.NewInTreeRegistry() {
 		t.Run(name, func(t *testing.T) {
-			plugin, err := factory(t.Context(), nil, &fixture.Handle{})
+			plugin, err := factory(t.Context(), nil, &fixture.Handle{Informers: fixture.Informers(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +52,7 @@ func TestFactoriesAcceptNoArgs(t *testing.T) {
 
 func TestFactoriesAcceptDefaultArgs(t *testing.T) {
 	for name, factory := range plugins.NewInTreeRegistry() {
-		if _, err := factory(t.Context(), profiles.DefaultArgs(name), &fixture.Handle{}); err != nil {
+		if _, err := factory(t.Context(), profiles.DefaultArgs(name), &fixture.Handle{Informers: fixture.Informers(t)}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

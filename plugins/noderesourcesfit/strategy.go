@@ -8,10 +8,9 @@ import (
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-)
 
-// maxShapeScore is the highest score that a point of a shape may have; it stands for fwk.MaxScore.
-const maxShapeScore = 10
+	"github.com/rouse-scheduler/rouse/plugins/internal/polyline"
+)
 
 // strategy says how good it is for one resource of a node to be filled to a certain degree.
 type strategy struct {
@@ -53,16 +52,7 @@ func mostAllocated() strategy {
 
 // requestedToCapacityRatio reads the score from a shape, a curve over the share that is taken.
 func requestedToCapacityRatio(shape []configv1.UtilizationShapePoint) strategy {
-	curve := newPolyline(shape)
-	return strategy{
-		selective: true,
-		rate: func(requested, allocatable int64) int64 {
-			if requested > allocatable {
-				return curve.at(fullUtilization)
-			}
-			return curve.at(requested * fullUtilization / allocatable)
-		},
-	}
+	return strategy{selective: true, rate: polyline.New(shape).Filled}
 }
 
 // weightedSum is the mean of the rates of several resources, in the making.

@@ -11,25 +11,16 @@
 // point of the plugin that it stands for, so that a profile resolves to the same lists; at points other than PreFilter
 // and Filter it does nothing:
 //
-//	PodTopologySpread     constraints with whenUnsatisfiable DoNotSchedule, of the pod or of the profile
-//	InterPodAffinity      required affinity and anti-affinity of the pod; required anti-affinity of a pod on a node
-//	VolumeBinding         persistent volume claims and generic ephemeral volumes
-//	VolumeZone            persistent volume claims
-//	VolumeRestrictions    inline disks that two pods can't share; persistent volume claims
-//	NodeVolumeLimits      inline disks that count against a limit; claims and generic ephemeral volumes
-//	NodeDeclaredFeatures  whatever the feature library infers from the pod
-//	DynamicResources      resource claims, and extended resources that a DeviceClass serves
-//	DefaultPreemption     nothing
+//	DynamicResources   resource claims, and extended resources that a DeviceClass serves
+//	DefaultPreemption  nothing
 //
-// Preferences are not needs: without the plugin, nodes are merely not compared by them. Claims and ephemeral volumes,
-// which are needs of several plugins, are reported by VolumeBinding; the others reject them node by node, which only
-// shows in a profile without VolumeBinding.
+// Preferences are not needs: without the plugin, nodes are merely not compared by them.
 //
 // # Waking
 //
-// A stand-in registers no events. Nearly all needs are in fields of a pod that never change, so no event can help. Two
-// needs also hang on other objects, anti-affinity of pods on a node and extended resources that a DeviceClass serves;
-// when those change, the pod is not woken, but tried again when it has been unschedulable for long enough.
+// A stand-in registers no events. Nearly all needs are in fields of a pod that never change, so no event can help. One
+// need also hangs on other objects, extended resources that a DeviceClass serves; when those change, the pod is not
+// woken, but tried again when it has been unschedulable for long enough.
 //
 // Stand-ins don't sign pods either, since what the real plugin would read is not known to them. So profiles with one of
 // them have no pod signatures.

@@ -13,8 +13,6 @@ import (
 type need struct {
 	// what continues the sentence "pod ...", and field says where the pod says so.
 	what, field string
-	// perNode leaves it to another stand-in to reject the pod as a whole, and to this one to reject each node.
-	perNode bool
 }
 
 // rejection returns the status for a pod with the need.

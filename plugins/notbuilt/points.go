@@ -17,13 +17,6 @@ type noPreEnqueue struct{}
 // PreEnqueue implements fwk.PreEnqueuePlugin; no pod is held back.
 func (noPreEnqueue) PreEnqueue(context.Context, *v1.Pod) *fwk.Status { return nil }
 
-type noPreScore struct{}
-
-// PreScore implements fwk.PreScorePlugin; Score is skipped.
-func (noPreScore) PreScore(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) *fwk.Status {
-	return fwk.NewStatus(fwk.Skip)
-}
-
 type noScore struct{}
 
 // Score implements fwk.ScorePlugin; all nodes are equal.

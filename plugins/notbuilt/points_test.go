@@ -29,31 +29,26 @@ func TestDefaultPreemption(t *testing.T) {
 
 func TestOtherPointsDoNothing(t *testing.T) {
 	pod, ctx, state := fixture.Pod("p"), t.Context(), framework.NewCycleState()
-	binding, err := notbuilt.NewVolumeBinding(ctx, nil, nil)
-	build(t, binding, err)
 	devices, err := notbuilt.NewDynamicResources(ctx, nil, nil)
 	build(t, devices, err)
 
-	fixture.CheckStatus(t, binding.(fwk.PreScorePlugin).PreScore(ctx, state, pod, nil), fwk.NewStatus(fwk.Skip))
 	fixture.CheckStatus(t, devices.(fwk.PreEnqueuePlugin).PreEnqueue(ctx, pod), nil)
 	if _, ok := devices.(fwk.PreScorePlugin); ok {
 		t.Error("DynamicResources implements PreScore")
 	}
-	for _, plugin := range []fwk.Plugin{binding, devices} {
-		score, status := plugin.(fwk.ScorePlugin).Score(ctx, state, pod, nil)
-		fixture.CheckStatus(t, status, nil)
-		if score != 0 || plugin.(fwk.ScorePlugin).ScoreExtensions() != nil {
-			t.Errorf("%s scores %d", plugin.Name(), score)
-		}
-		fixture.CheckStatus(t, plugin.(fwk.ReservePlugin).Reserve(ctx, state, pod, "n"), nil)
-		plugin.(fwk.ReservePlugin).Unreserve(ctx, state, pod, "n")
-		flight, status := plugin.(fwk.PreBindPlugin).PreBindPreFlight(ctx, state, pod, "n")
-		fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Skip))
-		if !flight.AllowParallel {
-			t.Errorf("%s keeps its neighbours from running in parallel", plugin.Name())
-		}
-		fixture.CheckStatus(t, plugin.(fwk.PreBindPlugin).PreBind(ctx, state, pod, "n"), nil)
+	score, status := devices.(fwk.ScorePlugin).Score(ctx, state, pod, nil)
+	fixture.CheckStatus(t, status, nil)
+	if score != 0 || devices.(fwk.ScorePlugin).ScoreExtensions() != nil {
+		t.Errorf("%s scores %d", devices.Name(), score)
 	}
+	fixture.CheckStatus(t, devices.(fwk.ReservePlugin).Reserve(ctx, state, pod, "n"), nil)
+	devices.(fwk.ReservePlugin).Unreserve(ctx, state, pod, "n")
+	flight, status := devices.(fwk.PreBindPlugin).PreBindPreFlight(ctx, state, pod, "n")
+	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Skip))
+	if !flight.AllowParallel {
+		t.Errorf("%s keeps its neighbours from running in parallel", devices.Name())
+	}
+	fixture.CheckStatus(t, devices.(fwk.PreBindPlugin).PreBind(ctx, state, pod, "n"), nil)
 	result, status := devices.(fwk.PodGroupPostFilterPlugin).PodGroupPostFilter(ctx, nil, nil, nil)
 	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable))
 	if result != nil {

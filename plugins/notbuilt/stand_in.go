@@ -10,6 +10,12 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
+var (
+	_ fwk.PreFilterPlugin   = &standIn{}
+	_ fwk.FilterPlugin      = &standIn{}
+	_ fwk.EnqueueExtensions = &standIn{}
+)
+
 // standIn rejects pods with a need. It is what all stand-ins but the one for DefaultPreemption share.
 type standIn struct {
 	name string
@@ -28,8 +34,6 @@ func (s *standIn) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ 
 		return nil, fwk.AsStatus(err)
 	case found == nil:
 		return nil, fwk.NewStatus(fwk.Skip)
-	case found.perNode:
-		return nil, nil
 	default:
 		return nil, found.rejection(s.name)
 	}
@@ -38,8 +42,7 @@ func (s *standIn) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ 
 // PreFilterExtensions implements fwk.PreFilterPlugin.
 func (s *standIn) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
-// Filter implements fwk.FilterPlugin. It sees the pods whose need is reported per node, and all pods with a need in a
-// profile that disables PreFilter for the plugin.
+// Filter implements fwk.FilterPlugin. It sees pods with a need only in a profile that disables PreFilter for the plugin.
 func (s *standIn) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ fwk.NodeInfo) *fwk.Status {
 	found, err := s.find(pod)
 	if err != nil {

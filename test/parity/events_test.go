@@ -142,7 +142,7 @@ func hint(fn fwk.QueueingHintFn, pod *v1.Pod, oldObj, newObj any) (answer string
 	}()
 	advice, err := fn(klog.Background(), pod, oldObj, newObj)
 	if err != nil {
-		return "Queue with an error"
+		return fwk.Queue.String() // which is what the queue makes of it
 	}
 	return advice.String()
 }

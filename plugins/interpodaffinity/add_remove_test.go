@@ -1,0 +1,80 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package interpodaffinity_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+)
+
+func TestAddAndRemovePod(t *testing.T) {
+	existing := pod("e", "db")
+	tests := []struct {
+		name   string
+		pod    *v1.Pod
+		nodes  []*framework.NodeInfo
+		remove bool
+		other  *v1.Pod
+		on     int
+		want   string
+	}{
+		{name: "AddPod meets affinity", pod: pod("p", "web", to(term("zone", "db"))), nodes: nodes(existing), other: pod("f", "db"), on: 1, want: "n1=ok n2=ok"},
+		{name: "RemovePod takes affinity away", pod: pod("p", "web", to(term("zone", "db"))), nodes: nodes(existing), remove: true, other: existing, want: "n1=affinity n2=affinity"},
+		{name: "AddPod that matches only one of two terms", pod: pod("p", "web", to(term("zone", "db"), term("zone", "x"))), nodes: nodes(), other: pod("f", "db"), want: "n1=affinity n2=affinity"},
+		{name: "AddPod ends being the first", pod: pod("p", "web", to(term("zone", "web"))), nodes: nodes(), other: pod("f", "web"), on: 1, want: "n1=affinity n2=ok"},
+		{name: "RemovePod makes it the first", pod: pod("p", "web", to(term("zone", "web"))), nodes: nodes(pod("e", "web")), remove: true, other: pod("e", "web"), want: "n1=ok n2=ok"},
+		{name: "AddPod in the way", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(existing), other: pod("f", "db"), on: 1, want: "n1=anti n2=anti"},
+		{name: "RemovePod out of the way", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(existing), remove: true, other: existing, want: "n1=ok n2=ok"},
+		{name: "RemovePod of one of two in the way", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(existing, pod("f", "db")), remove: true, other: existing, want: "n1=anti n2=ok"},
+		{name: "AddPod that keeps away", pod: pod("p", "web", from(term("zone", "x"))), nodes: nodes(), other: pod("f", "db", from(term("zone", "web"))), on: 1, want: "n1=ok n2=existing"},
+		{name: "RemovePod that kept away", pod: pod("p", "web"), nodes: nodes(pod("e", "db", from(term("zone", "web")))), remove: true, other: pod("e", "db", from(term("zone", "web"))), want: "n1=ok n2=ok"},
+		{name: "AddPod in another namespace", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(), other: pod("f", "db", inNamespace("a1")), want: "n1=ok n2=ok"},
+		{name: "AddPod in a selected namespace", pod: pod("p", "web", from(term("zone", "db", ofTeam("a")))), nodes: nodes(), other: pod("f", "db", inNamespace("a1")), want: "n1=anti n2=ok"},
+		{name: "AddPod on a node without the key", pod: pod("p", "web", from(term("host", "db"))), nodes: nodes(), other: pod("f", "db"), want: "n1=ok n2=ok"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			pl, original := newPlugin(t, nil, tt.nodes, namespaces()...), framework.NewCycleState()
+			_, status := pl.PreFilter(t.Context(), original, tt.pod, asLister(tt.nodes))
+			fixture.CheckStatus(t, status, nil)
+			before := verdicts(t, pl, original, tt.pod, tt.nodes)
+			state := original.Clone()
+			apply, revert := pl.PreFilterExtensions().AddPod, pl.PreFilterExtensions().RemovePod
+			if tt.remove {
+				apply, revert = revert, apply
+			}
+			fixture.CheckStatus(t, apply(t.Context(), state, tt.pod, podInfo(t, tt.other), tt.nodes[tt.on]), nil)
+			if got := verdicts(t, pl, state, tt.pod, tt.nodes); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+			if after := verdicts(t, pl, original, tt.pod, tt.nodes); after != before {
+				t.Errorf("changes of a clone show in the original: got %s, was %s", after, before)
+			}
+			again := state.Clone()
+			fixture.CheckStatus(t, revert(t.Context(), again, tt.pod, podInfo(t, tt.other), tt.nodes[tt.on]), nil)
+			if got := verdicts(t, pl, again, tt.pod, tt.nodes); got != before {
+				t.Errorf("changed back: got %s, was %s", got, before)
+			}
+			if got := verdicts(t, pl, state, tt.pod, tt.nodes); got != tt.want {
+				t.Errorf("changes of a clone of the clone show in it: got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAddPodWithoutNode(t *testing.T) {
+	incoming, some := pod("p", "web", from(term("zone", "db"))), nodes()
+	pl, state := newPlugin(t, nil, some), framework.NewCycleState()
+	pl.PreFilter(t.Context(), state, incoming, asLister(some))
+	var changed fwk.NodeInfo = framework.NewNodeInfo()
+	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, incoming, podInfo(t, pod("f", "db")), changed), nil)
+	if got := verdicts(t, pl, state, incoming, some); got != "n1=ok n2=ok" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,125 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package interpodaffinity_test
+
+import (
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+)
+
+// largeCluster has 1000 nodes in ten zones with 30 pods each. One of the pods of a node is a database that keeps away
+// from others of its kind, and one a cache that would rather be with web servers.
+func largeCluster() []*framework.NodeInfo {
+	var nodes []*framework.NodeInfo
+	for i := range 1000 {
+		info := node(fmt.Sprintf("n%d", i), fmt.Sprintf("host=n%d zone=z%d", i, i%10))
+		info.AddPod(pod(fmt.Sprintf("db%d", i), "db", from(term("host", "db"))))
+		info.AddPod(pod(fmt.Sprintf("cache%d", i), "cache", rather(weighted(5, term("zone", "web")))))
+		for j := range 28 {
+			info.AddPod(pod(fmt.Sprintf("p%d-%d", i, j), []string{"web", "worker"}[j%2]))
+		}
+		nodes = append(nodes, info)
+	}
+	return nodes
+}
+
+func BenchmarkPreFilter(b *testing.B) {
+	cluster := largeCluster()
+	nodes := asLister(cluster)
+	for _, bb := range []struct {
+		name string
+		pod  *v1.Pod
+	}{
+		{"skip", pod("p", "web")},
+		{"existing anti-affinity", pod("p", "db")},
+		{"anti-affinity between replicas", pod("p", "db", from(term("host", "db")))},
+		{"affinity", pod("p", "web", to(term("zone", "db")))},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			pl, state, ctx := newPlugin(b, nil, cluster), framework.NewCycleState(), b.Context()
+			b.ReportAllocs()
+			for b.Loop() {
+				pl.PreFilter(ctx, state, bb.pod, nodes)
+			}
+		})
+	}
+}
+
+// BenchmarkFilter filters 1000 nodes in each iteration.
+func BenchmarkFilter(b *testing.B) {
+	nodes := largeCluster()
+	for _, bb := range []struct {
+		name string
+		pod  *v1.Pod
+	}{
+		{"affinity accepts", pod("p", "worker", to(term("zone", "db")))},
+		{"anti-affinity rejects", pod("p", "db", from(term("host", "db")))},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			pl, state, ctx := newPlugin(b, nil, nodes), framework.NewCycleState(), b.Context()
+			pl.PreFilter(ctx, state, bb.pod, asLister(nodes))
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, info := range nodes {
+					pl.Filter(ctx, state, bb.pod, info)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCloneAndAddPod is what one node costs on which another pod is nominated.
+func BenchmarkCloneAndAddPod(b *testing.B) {
+	nodes := largeCluster()
+	pl, state, ctx := newPlugin(b, nil, nodes), framework.NewCycleState(), b.Context()
+	incoming, other := pod("p", "db", from(term("host", "db"))), podInfo(b, pod("nominated", "db", from(term("host", "db"))))
+	pl.PreFilter(ctx, state, incoming, asLister(nodes))
+	b.ReportAllocs()
+	for b.Loop() {
+		pl.AddPod(ctx, state.Clone(), incoming, other, nodes[0])
+	}
+}
+
+func BenchmarkPreScore(b *testing.B) {
+	cluster := largeCluster()
+	nodes := asLister(cluster)
+	for _, bb := range []struct {
+		name string
+		pod  *v1.Pod
+	}{
+		{"own preferences", pod("p", "worker", rather(weighted(5, term("zone", "db"))))},
+		{"preferences of others", pod("p", "web")},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			pl, state, ctx := newPlugin(b, nil, cluster), framework.NewCycleState(), b.Context()
+			b.ReportAllocs()
+			for b.Loop() {
+				pl.PreScore(ctx, state, bb.pod, nodes)
+			}
+		})
+	}
+}
+
+func TestFilterAndScoreDoNotAllocate(t *testing.T) {
+	some := []*framework.NodeInfo{node("n1", "host=n1 zone=z1", pod("e", "db", from(term("host", "web")))), node("n2", "host=n2 zone=z1")}
+	incoming := pod("p", "web", to(term("zone", "db")), from(term("host", "web")), rather(weighted(5, term("zone", "db"))))
+	pl, state, ctx := newPlugin(t, nil, some), framework.NewCycleState(), t.Context()
+	_, status := pl.PreFilter(ctx, state, incoming, asLister(some))
+	fixture.CheckStatus(t, status, nil)
+	fixture.CheckStatus(t, pl.PreScore(ctx, state, incoming, asLister(some)), nil)
+	fixture.CheckStatus(t, pl.Filter(ctx, state, incoming, some[1]), nil)
+	for name, call := range map[string]func(){
+		"a passing filter": func() { pl.Filter(ctx, state, incoming, some[1]) },
+		"a score":          func() { pl.Score(ctx, state, incoming, some[1]) },
+	} {
+		if allocs := testing.AllocsPerRun(100, call); allocs != 0 {
+			t.Errorf("%s allocates %v times", name, allocs)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nodevolumelimits
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/ptr"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
+)
+
+// PreFilter implements fwk.PreFilterPlugin. It skips a pod that no driver attaches anything for.
+func (pl *Plugin) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	if !pl.mayCount(pod) {
+		return nil, fwk.NewStatus(fwk.Skip)
+	}
+	return nil, nil
+}
+
+// mayCount tells whether any volume of the pod is of a kind that can count against a limit.
+func (pl *Plugin) mayCount(pod *v1.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		volume := &pod.Spec.Volumes[i]
+		if volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil || pl.translator.IsInlineMigratable(volume) {
+			return true
+		}
+	}
+	return false
+}
+
+// PreFilterExtensions implements fwk.PreFilterPlugin. There are none: adding a pod to a node, or removing one, already
+// changes the volumes that Filter looks at.
+func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+
+// Filter implements fwk.FilterPlugin.
+func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+	if len(pod.Spec.Volumes) == 0 {
+		return nil
+	}
+	c := &counter{Plugin: pl, logger: klog.FromContext(ctx)}
+	if csiNode, err := pl.csiNodes.Get(nodeInfo.Node().Name); err == nil {
+		c.csiNode = csiNode
+	}
+	wanted := sets.New[disk]()
+	if err := c.add(pod, false, wanted); err != nil {
+		return podvolumes.LookupStatus(err)
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	if status := pl.checkInstalled(wanted, c.csiNode); !status.IsSuccess() {
+		return status
+	}
+	limits := limitsOf(c.csiNode)
+	if len(limits) == 0 {
+		return nil
+	}
+	taken := sets.New[disk]()
+	for _, other := range nodeInfo.GetPods() {
+		if err := c.add(other.GetPod(), true, taken); err != nil {
+			return fwk.AsStatus(err)
+		}
+	}
+	// What is attached but not used on the node is counted as taken and as wanted, if the pod wants it.
+	wanted = wanted.Difference(taken)
+	if err := pl.attached(nodeInfo.Node().Name, taken); err != nil {
+		return fwk.AsStatus(err)
+	}
+	wantedOf, takenOf := countByDriver(wanted), countByDriver(taken)
+	for driver, count := range wantedOf {
+		if limit, limited := limits[driver]; limited && takenOf[driver]+count > limit {
+			return fwk.NewStatus(fwk.Unschedulable, ReasonTooManyVolumes)
+		}
+	}
+	return nil
+}
+
+// checkInstalled rejects the node if it lacks a driver that asks pods not to go where it is missing.
+func (pl *Plugin) checkInstalled(wanted sets.Set[disk], csiNode *storagev1.CSINode) *fwk.Status {
+	installed := sets.New[string]()
+	if csiNode != nil {
+		for i := range csiNode.Spec.Drivers {
+			installed.Insert(csiNode.Spec.Drivers[i].Name)
+		}
+	}
+	var missing []string
+	for wanted := range wanted {
+		if !installed.Has(wanted.driver) {
+			missing = append(missing, wanted.driver)
+		}
+	}
+	slices.Sort(missing)
+	for _, name := range missing {
+		driver, err := pl.drivers.Get(name)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fwk.AsStatus(fmt.Errorf("looking up CSIDriver %s: %w", name, err))
+		case ptr.Deref(driver.Spec.PreventPodSchedulingIfMissing, false):
+			return fwk.NewStatus(fwk.Unschedulable, name+" CSI driver is not installed on the node")
+		}
+	}
+	return nil
+}
+
+// limitsOf returns how many volumes each driver of a node can attach; drivers without a limit are left out.
+func limitsOf(csiNode *storagev1.CSINode) map[string]int {
+	limits := map[string]int{}
+	if csiNode == nil {
+		return limits
+	}
+	for i := range csiNode.Spec.Drivers {
+		driver := &csiNode.Spec.Drivers[i]
+		if driver.Allocatable != nil && driver.Allocatable.Count != nil {
+			limits[driver.Name] = int(*driver.Allocatable.Count)
+		}
+	}
+	return limits
+}
+
+func countByDriver(disks sets.Set[disk]) map[string]int {
+	counts := map[string]int{}
+	for disk := range disks {
+		counts[disk.driver]++
+	}
+	return counts
+}

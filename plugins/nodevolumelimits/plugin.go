@@ -1,0 +1,87 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nodevolumelimits is the plugin NodeVolumeLimits: a node takes a pod only if the CSI drivers there can attach
+// all its volumes beside those that are attached already.
+//
+//   - Extension points: PreFilter, Filter, Sign.
+//   - Arguments: none.
+//   - Wakes on: a pod with volumes is deleted; a claim of the pod is added; a node gets a CSI driver, or a higher limit;
+//     a volume is detached.
+//   - Reads: the volumes of the pod and of the pods on the node, with their claims, persistent volumes and storage
+//     classes; the CSINode of the node, its VolumeAttachments, and CSIDrivers.
+//
+// # What counts
+//
+// A volume counts against the limit of the driver that attaches it, however many pods on the node use it. The driver is
+// that of the persistent volume, or the provisioner of the storage class while there is none. In-tree volumes that a CSI
+// driver has taken over count against that driver on nodes that have a CSINode. Attached volumes that no pod on the node
+// uses count too, as they take a place until they are detached.
+package nodevolumelimits
+
+import (
+	"context"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	listersv1 "k8s.io/client-go/listers/core/v1"
+	storagelisters "k8s.io/client-go/listers/storage/v1"
+	clientcache "k8s.io/client-go/tools/cache"
+	csitranslation "k8s.io/csi-translation-lib"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/pluginargs"
+	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
+)
+
+// Name is the name of the plugin in profiles.
+const Name = "NodeVolumeLimits"
+
+// ReasonTooManyVolumes is why a node is rejected where a driver can't attach all volumes. The other reason is that a
+// driver, which it names, is not there.
+const ReasonTooManyVolumes = "node(s) exceed max volume count"
+
+var (
+	_ fwk.PreFilterPlugin       = &Plugin{}
+	_ fwk.FilterPlugin          = &Plugin{}
+	_ fwk.EnqueueExtensions     = &Plugin{}
+	_ fwk.SignPlugin            = &Plugin{}
+	_ framework.HintClassPlugin = &Plugin{}
+)
+
+// Plugin implements NodeVolumeLimits. Nothing in it changes after New.
+type Plugin struct {
+	csiNodes    podvolumes.CSINodes
+	claims      listersv1.PersistentVolumeClaimLister
+	volumes     listersv1.PersistentVolumeLister
+	classes     storagelisters.StorageClassLister
+	drivers     storagelisters.CSIDriverLister
+	attachments clientcache.Indexer // with attachmentsByNode
+	translator  csitranslation.CSITranslator
+}
+
+// New builds the plugin; arguments are not used. It fails if the handle has no informers, or does not let it index
+// them.
+func New(_ context.Context, _ apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	informers, err := pluginargs.Informers(Name, "PersistentVolumeClaims", handle)
+	if err != nil {
+		return nil, err
+	}
+	core, storage := informers.Core().V1(), informers.Storage().V1()
+	attachments, err := indexAttachments(storage.VolumeAttachments().Informer())
+	if err != nil {
+		return nil, err
+	}
+	return &Plugin{
+		csiNodes:    podvolumes.NewCSINodes(handle, informers),
+		claims:      core.PersistentVolumeClaims().Lister(),
+		volumes:     core.PersistentVolumes().Lister(),
+		classes:     storage.StorageClasses().Lister(),
+		drivers:     storage.CSIDrivers().Lister(),
+		attachments: attachments,
+		translator:  csitranslation.New(),
+	}, nil
+}
+
+// Name implements fwk.Plugin.
+func (pl *Plugin) Name() string { return Name }

@@ -1,0 +1,52 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nodevolumelimits_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+)
+
+func TestSignPod(t *testing.T) {
+	pod := claiming("c")
+	fragments, status := newPlugin(t).SignPod(t.Context(), pod)
+	fixture.CheckStatus(t, status, nil)
+	want := []fwk.SignFragment{{Key: fwk.VolumesSignerName, Value: fwk.VolumesSigner(pod)}}
+	if diff := cmp.Diff(want, fragments); diff != "" {
+		t.Errorf("fragments differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestHintClass(t *testing.T) {
+	ephemeral := func(pod, volume string) *v1.Pod { return fixture.Pod(pod, fixture.Ephemeral(volume)) }
+	tests := []struct {
+		name  string
+		a, b  *v1.Pod
+		alike bool
+	}{
+		{"same claims in another order", claiming("a", "b"), claiming("b", "a"), true},
+		{"same inline volume", inline(inlineEBS("a")), inline(inlineEBS("a")), true},
+		{"volumes that don't count", claiming("a"), fixture.Pod("q", fixture.Claiming("a"), fixture.Volume("tmp", emptyDir())), true},
+		{"other claim", claiming("a"), claiming("b"), false},
+		{"same claim name in another namespace", claiming("a"), elsewhere(claiming("a")), false},
+		{"other inline volume", inline(inlineEBS("a")), inline(inlineEBS("b")), false},
+		{"ephemeral volumes of two pods", ephemeral("p", "e"), ephemeral("q", "e"), false},
+		{"ephemeral volume, claim of that name", ephemeral("p", "e"), claiming("p-e"), false},
+	}
+	pl := newPlugin(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a, okA := pl.HintClass(tt.a)
+			b, okB := pl.HintClass(tt.b)
+			if !okA || !okB || (a == b) != tt.alike {
+				t.Errorf("got classes %q (%v) and %q (%v), want alike %v", a, okA, b, okB, tt.alike)
+			}
+		})
+	}
+}

@@ -1,0 +1,153 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package volumebinding
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	storagevolume "k8s.io/component-helpers/storage/volume"
+	"k8s.io/utils/ptr"
+)
+
+// offer is where a storage class can make a volume for a claim.
+type offer struct {
+	// never is set if the class makes no volumes.
+	never bool
+	// topologies are the nodes that the class allows, one of them; nil allows all.
+	topologies []labels.Selector
+	// limited is set if the driver tells how much storage there is. Then capacities are those that are large enough.
+	limited    bool
+	capacities []reachableCapacity
+}
+
+// reachableCapacity is storage and the nodes that can use it.
+type reachableCapacity struct {
+	*storagev1.CSIStorageCapacity
+	nodes labels.Selector
+}
+
+// offerFor returns what the storage class of a claim offers. It fails if the claim has no class, or one that does not
+// exist.
+func (pl *Plugin) offerFor(claim *v1.PersistentVolumeClaim) (*offer, error) {
+	name := storagevolume.GetPersistentVolumeClaimClass(claim)
+	if name == "" {
+		return nil, fmt.Errorf("no class for claim %q", claimKey(claim))
+	}
+	class, err := pl.classes.Get(name)
+	if err != nil {
+		return nil, fmt.Errorf("failed to find storage class %q", name)
+	}
+	if class.Provisioner == "" || class.Provisioner == storagevolume.NotSupportedProvisioner {
+		return &offer{never: true}, nil
+	}
+	o := &offer{topologies: allowedNodes(class.AllowedTopologies)}
+	request, requested := claim.Spec.Resources.Requests[v1.ResourceStorage]
+	if !requested {
+		return o, nil
+	}
+	driver, err := pl.drivers.Get(class.Provisioner)
+	switch {
+	case apierrors.IsNotFound(err):
+		return o, nil
+	case err != nil:
+		return nil, fmt.Errorf("looking up CSIDriver %q: %w", class.Provisioner, err)
+	}
+	if o.limited = ptr.Deref(driver.Spec.StorageCapacity, false); o.limited {
+		o.capacities, err = pl.capacitiesFor(name, request.Value())
+	}
+	return o, err
+}
+
+// capacitiesFor returns the storage of a class that is large enough for a volume, by namespace and name.
+func (pl *Plugin) capacitiesFor(class string, size int64) ([]reachableCapacity, error) {
+	all, err := pl.capacities.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("listing CSIStorageCapacities: %w", err)
+	}
+	var large []reachableCapacity
+	for _, capacity := range all {
+		if capacity.StorageClassName != class || capacity.NodeTopology == nil {
+			continue
+		}
+		if limit := largestVolume(capacity); limit == nil || limit.Value() < size {
+			continue
+		}
+		// Storage whose nodes can't be told is not reachable.
+		if nodes, err := metav1.LabelSelectorAsSelector(capacity.NodeTopology); err == nil {
+			large = append(large, reachableCapacity{CSIStorageCapacity: capacity, nodes: nodes})
+		}
+	}
+	slices.SortFunc(large, func(a, b reachableCapacity) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return large, nil
+}
+
+// largestVolume returns how large a volume may be; nil if the driver does not know.
+func largestVolume(capacity *storagev1.CSIStorageCapacity) *resource.Quantity {
+	if capacity.MaximumVolumeSize != nil {
+		return capacity.MaximumVolumeSize
+	}
+	return capacity.Capacity
+}
+
+// on returns why no volume can be made on a node. If one can, the reason is empty, and capacity is the storage that it
+// comes from, nil if that is not known.
+func (o *offer) on(node *v1.Node) (capacity *storagev1.CSIStorageCapacity, reason string) {
+	nodeLabels := labels.Set(node.Labels)
+	if o.never || o.topologies != nil && !slices.ContainsFunc(o.topologies, func(nodes labels.Selector) bool { return nodes.Matches(nodeLabels) }) {
+		return nil, ReasonNoVolume
+	}
+	if !o.limited {
+		return nil, ""
+	}
+	for _, reachable := range o.capacities {
+		if reachable.nodes.Matches(nodeLabels) {
+			return reachable.CSIStorageCapacity, ""
+		}
+	}
+	return nil, ReasonNoCapacity
+}
+
+// allowedNodes turns the allowed topologies of a storage class into selectors, of which a node must match one. No terms
+// allow all nodes, which gives nil. A term that is empty or can't be parsed allows none.
+func allowedNodes(terms []v1.TopologySelectorTerm) []labels.Selector {
+	if len(terms) == 0 {
+		return nil
+	}
+	selectors := make([]labels.Selector, len(terms))
+	for i, term := range terms {
+		selectors[i] = allowedByTerm(term)
+	}
+	return selectors
+}
+
+func allowedByTerm(term v1.TopologySelectorTerm) labels.Selector {
+	if len(term.MatchLabelExpressions) == 0 {
+		return labels.Nothing()
+	}
+	selector := labels.NewSelector()
+	for _, expression := range term.MatchLabelExpressions {
+		requirement, err := labels.NewRequirement(expression.Key, selection.In, expression.Values)
+		if err != nil {
+			return labels.Nothing()
+		}
+		selector = selector.Add(*requirement)
+	}
+	return selector
+}
+
+// requestedStorage is how large the volume of a claim has to be; zero if the claim does not say.
+func requestedStorage(claim *v1.PersistentVolumeClaim) resource.Quantity {
+	return claim.Spec.Resources.Requests[v1.ResourceStorage]
+}

@@ -1,0 +1,98 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package volumebinding
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	storagevolume "k8s.io/component-helpers/storage/volume"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
+	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
+)
+
+// Reserve implements fwk.ReservePlugin: it assumes the plan for the node, so that other pods see it carried out already.
+func (pl *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
+	ofPod, err := statedata.Read[*podState](state, stateKey)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	p := ofPod.planFor(nodeName)
+	if p == nil || pl.allBound(pod) {
+		ofPod.setAllBound(true)
+		return nil
+	}
+	reserved, err := pl.assume(p, nodeName)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	ofPod.setAllBound(false)
+	ofPod.setPlan(nodeName, reserved)
+	return nil
+}
+
+// Unreserve implements fwk.ReservePlugin: it takes back what Reserve assumed and is not written yet. It may be called
+// again, and without Reserve.
+func (pl *Plugin) Unreserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeName string) {
+	ofPod, err := statedata.Read[*podState](state, stateKey)
+	if err != nil {
+		return
+	}
+	if p := ofPod.planFor(nodeName); p != nil {
+		pl.restore(p)
+	}
+}
+
+// allBound tells whether all claims of the pod are bound by now.
+func (pl *Plugin) allBound(pod *v1.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		name, ok := podvolumes.ClaimName(pod, &pod.Spec.Volumes[i])
+		if !ok {
+			continue
+		}
+		if claim, err := pl.claims.Get(pod.Namespace + "/" + name); err != nil || !isBound(claim) {
+			return false
+		}
+	}
+	return true
+}
+
+// assume returns the plan with its objects as they are to be written, and assumes these. If it fails, nothing is assumed.
+func (pl *Plugin) assume(p *plan, nodeName string) (*plan, error) {
+	written := &plan{}
+	for _, b := range p.bindings {
+		volume, changed, err := storagevolume.GetBindVolumeToClaim(b.volume, b.claim)
+		if err == nil && changed {
+			err = pl.volumes.Assume(volume)
+		}
+		if err != nil {
+			pl.restore(written)
+			return nil, err
+		}
+		written.bindings = append(written.bindings, binding{claim: b.claim, volume: volume})
+	}
+	for _, made := range p.provisions {
+		claim := made.claim.DeepCopy()
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, storagevolume.AnnSelectedNode, nodeName)
+		if err := pl.claims.Assume(claim); err != nil {
+			pl.restore(written)
+			return nil, err
+		}
+		written.provisions = append(written.provisions, provision{claim: claim})
+	}
+	return written, nil
+}
+
+// restore takes back what was assumed of a plan. What another pod assumed of the same objects stays.
+func (pl *Plugin) restore(p *plan) {
+	for _, b := range p.bindings {
+		pl.volumes.Restore(b.volume)
+	}
+	for _, made := range p.provisions {
+		pl.claims.Restore(made.claim)
+	}
+}

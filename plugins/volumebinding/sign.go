@@ -1,0 +1,32 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package volumebinding
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
+)
+
+// SignPod implements fwk.SignPlugin.
+func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	return podvolumes.Sign(pod), nil
+}
+
+// HintClass implements framework.HintClassPlugin: pods are alike if they are in the same namespace, use the same claims,
+// and have inline volumes of the same CSI drivers.
+func (pl *Plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
+	return podvolumes.HintClass(pod, func(volume *v1.Volume) *v1.VolumeSource {
+		if name, ok := podvolumes.ClaimName(pod, volume); ok {
+			return podvolumes.Claimed(name)
+		}
+		if volume.CSI != nil {
+			return &v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: volume.CSI.Driver}}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,70 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package volumerestrictions
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
+)
+
+// EventsToRegister implements fwk.EnqueueExtensions. Volumes of a pod never change, and neither do the access modes of
+// a claim.
+//
+// The hints read the namespace of the pod, its inline disks of the kinds that are restricted, and the names of its
+// claims. The plugin signs the disks and the names but not the namespace; [Plugin.HintClass] covers all.
+func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+	return []fwk.ClusterEventWithHint{
+		{
+			Event:          fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Delete},
+			QueueingHintFn: framework.HintFor(afterPodDeleted),
+		},
+		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add}},
+		{
+			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Add},
+			QueueingHintFn: framework.HintFor(afterClaimAdded),
+		},
+	}, nil
+}
+
+// afterPodDeleted wakes the pod if the deleted one had a disk or a claim that the pod wants. Pods of other namespaces are
+// not looked at, although they may have had the disk.
+func afterPodDeleted(_ klog.Logger, pod *v1.Pod, deleted, _ *v1.Pod) (fwk.QueueingHint, error) {
+	if deleted == nil {
+		return fwk.Queue, nil
+	}
+	if deleted.Namespace != pod.Namespace {
+		return fwk.QueueSkip, nil
+	}
+	if disksConflict(pod, deleted) || shareClaim(pod, deleted) {
+		return fwk.Queue, nil
+	}
+	return fwk.QueueSkip, nil
+}
+
+// shareClaim tells whether two pods of one namespace name the same claim.
+func shareClaim(a, b *v1.Pod) bool {
+	for i := range a.Spec.Volumes {
+		for j := range b.Spec.Volumes {
+			claim, other := a.Spec.Volumes[i].PersistentVolumeClaim, b.Spec.Volumes[j].PersistentVolumeClaim
+			if claim != nil && other != nil && claim.ClaimName == other.ClaimName {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// afterClaimAdded wakes the pod if it names the claim.
+func afterClaimAdded(_ klog.Logger, pod *v1.Pod, _, added *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
+	if added == nil || podvolumes.Names(pod, added) {
+		return fwk.Queue, nil
+	}
+	return fwk.QueueSkip, nil
+}

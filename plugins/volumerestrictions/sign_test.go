@@ -1,0 +1,53 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package volumerestrictions_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+)
+
+func TestSignPod(t *testing.T) {
+	pod := fixture.Pod("p", fixture.Claiming("b", "a"), fixture.Volume("config", v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}))
+	fragments, status := newPlugin(t, nil).SignPod(t.Context(), pod)
+	fixture.CheckStatus(t, status, nil)
+	want := []fwk.SignFragment{{Key: fwk.VolumesSignerName, Value: []string{
+		`{"persistentVolumeClaim":{"claimName":"a"}}`, `{"persistentVolumeClaim":{"claimName":"b"}}`,
+	}}}
+	if diff := cmp.Diff(want, fragments); diff != "" {
+		t.Errorf("fragments differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestHintClass(t *testing.T) {
+	tests := []struct {
+		name  string
+		a, b  *v1.Pod
+		alike bool
+	}{
+		{"same claims in another order", claiming("a", "b"), claiming("b", "a"), true},
+		{"same disk", gce("a", true), gce("a", true), true},
+		{"unrestricted volumes don't count", claiming("a"), fixture.Pod("b", fixture.Claiming("a"), fixture.Ephemeral("tmp")), true},
+		{"other claim", claiming("a"), claiming("b"), false},
+		{"same claim name in another namespace", claiming("a"), elsewhere(claiming("a")), false},
+		{"other disk", gce("a", true), gce("b", true), false},
+		{"same disk for writing", gce("a", true), gce("a", false), false},
+		{"disk of another kind", gce("a", false), ebs("a", false), false},
+	}
+	pl := newPlugin(t, nil)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a, okA := pl.HintClass(tt.a)
+			b, okB := pl.HintClass(tt.b)
+			if !okA || !okB || (a == b) != tt.alike {
+				t.Errorf("got classes %q (%v) and %q (%v), want alike %v", a, okA, b, okB, tt.alike)
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package volumezone_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+)
+
+func TestHintAfterClassAdded(t *testing.T) {
+	hint := fixture.Hint(t, newPlugin(t), fwk.StorageClass, fwk.Add)
+	for mode, want := range map[storagev1.VolumeBindingMode]fwk.QueueingHint{
+		"":                               fwk.QueueSkip,
+		storagev1.VolumeBindingImmediate: fwk.QueueSkip,
+		storagev1.VolumeBindingWaitForFirstConsumer: fwk.Queue,
+	} {
+		t.Run("mode "+string(mode), func(t *testing.T) {
+			fixture.CheckHint(t, hint, claiming("c"), nil, fixture.StorageClass("s", mode), want)
+		})
+	}
+	fixture.CheckHintObjects(t, hint, claiming("c"), nil)
+}
+
+func TestHintAfterClaimChange(t *testing.T) {
+	elsewhere := fixture.Claim("c", func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" })
+	tests := []struct {
+		name     string
+		pod      *v1.Pod
+		old, new *v1.PersistentVolumeClaim
+		want     fwk.QueueingHint
+	}{
+		{"named claim added", claiming("c"), nil, fixture.Claim("c"), fwk.Queue},
+		{"named claim updated", claiming("b", "c"), fixture.Claim("c"), fixture.Claim("c"), fwk.Queue},
+		{"another claim added", claiming("c"), nil, fixture.Claim("d"), fwk.QueueSkip},
+		{"another namespace", claiming("c"), nil, elsewhere, fwk.QueueSkip},
+		{"claim of an ephemeral volume", fixture.Pod("p", fixture.Ephemeral("vol")), nil, fixture.Claim("p-vol"), fwk.QueueSkip},
+	}
+	hint := fixture.Hint(t, newPlugin(t), fwk.PersistentVolumeClaim, fwk.Add|fwk.Update)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var old any
+			if tt.old != nil {
+				old = tt.old
+			}
+			fixture.CheckHint(t, hint, tt.pod, old, tt.new, tt.want)
+		})
+	}
+	fixture.CheckHintObjects(t, hint, claiming("c"), nil)
+}
+
+func TestHintAfterVolumeChange(t *testing.T) {
+	tests := []struct {
+		name     string
+		old, new *v1.PersistentVolume
+		want     fwk.QueueingHint
+	}{
+		{"added", nil, volumeIn("v"), fwk.Queue},
+		{"label added", volumeIn("v"), volumeIn("v", zone, "a"), fwk.Queue},
+		{"label changed", volumeIn("v", zone, "a"), volumeIn("v", zone, "b"), fwk.Queue},
+		{"label removed", volumeIn("v", zone, "a"), volumeIn("v"), fwk.Queue},
+		{"label replaced by its successor", volumeIn("v", betaZone, "a"), volumeIn("v", zone, "a"), fwk.Queue},
+		{"same zones in another order", volumeIn("v", zone, "a__b"), volumeIn("v", zone, "b__a"), fwk.QueueSkip},
+		{"other label changed", volumeIn("v", zone, "a", "rack", "1"), volumeIn("v", zone, "a", "rack", "2"), fwk.QueueSkip},
+		{"invalid label added", volumeIn("v"), volumeIn("v", zone, "__"), fwk.QueueSkip},
+	}
+	hint := fixture.Hint(t, newPlugin(t), fwk.PersistentVolume, fwk.Add|fwk.Update)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var old any
+			if tt.old != nil {
+				old = tt.old
+			}
+			fixture.CheckHint(t, hint, claiming("c"), old, tt.new, tt.want)
+		})
+	}
+	fixture.CheckHintObjects(t, hint, claiming("c"), nil)
+}

@@ -1,0 +1,50 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package volumezone_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+)
+
+func TestSignPod(t *testing.T) {
+	pod := claiming("c")
+	fragments, status := newPlugin(t).SignPod(t.Context(), pod)
+	fixture.CheckStatus(t, status, nil)
+	want := []fwk.SignFragment{{Key: fwk.VolumesSignerName, Value: fwk.VolumesSigner(pod)}}
+	if diff := cmp.Diff(want, fragments); diff != "" {
+		t.Errorf("fragments differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestHintClass(t *testing.T) {
+	elsewhere := claiming("c")
+	elsewhere.Namespace = "elsewhere"
+	tests := []struct {
+		name  string
+		a, b  *v1.Pod
+		alike bool
+	}{
+		{"same claims in another order", claiming("c", "d"), claiming("d", "c"), true},
+		{"other volumes don't count", claiming("c"), fixture.Pod("b", fixture.Claiming("c"), fixture.Ephemeral("tmp")), true},
+		{"other claim", claiming("c"), claiming("d"), false},
+		{"one claim more", claiming("c"), claiming("c", "d"), false},
+		{"same claim name in another namespace", claiming("c"), elsewhere, false},
+	}
+	pl := newPlugin(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a, okA := pl.HintClass(tt.a)
+			b, okB := pl.HintClass(tt.b)
+			if !okA || !okB || (a == b) != tt.alike {
+				t.Errorf("got classes %q (%v) and %q (%v), want alike %v", a, okA, b, okB, tt.alike)
+			}
+		})
+	}
+}
