@@ -302,6 +302,9 @@ func (g *generator) cluster() cluster {
 		pod := g.pod(fmt.Sprintf("placed-%d", i))
 		pod.Spec.NodeName = c.nodes[g.IntN(len(c.nodes))].Name
 		pod.Status.Phase = v1.PodRunning
+		if g.oneIn(6) {
+			pod.DeletionTimestamp = ptr.To(metav1.Unix(1, 0))
+		}
 		c.pods = append(c.pods, pod)
 	}
 	c.objects = append(g.owners(), g.storage()...)
