@@ -26,6 +26,8 @@ import (
 type apiServer struct {
 	store  *store
 	client *client
+	// written is called after a request that wrote a volume or a claim; nil if nobody waits for it.
+	written func()
 }
 
 // newAPIServer returns a server with the clientset that talks to it. It has every kind that client-go has a type for.
@@ -43,6 +45,17 @@ func (a *apiServer) forgetRequests() { a.client.ClearActions() }
 
 // react answers one request. What it returns is the caller's own copy.
 func (a *apiServer) react(action clienttesting.Action) (bool, apiruntime.Object, error) {
+	handled, result, err := a.request(action)
+	switch action.GetResource().Resource {
+	case "persistentvolumes", "persistentvolumeclaims":
+		if written := a.written; written != nil {
+			written()
+		}
+	}
+	return handled, result, err
+}
+
+func (a *apiServer) request(action clienttesting.Action) (bool, apiruntime.Object, error) {
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()
 	if action.GetResource().Version == "" { // discovery

@@ -85,6 +85,8 @@ func TestCountsAgree(t *testing.T) {
 			want.Wakeups++
 		case simulate.WhatAttempt:
 			attempts++
+		case simulate.WhatPreempted:
+			want.Preempted++
 		case simulate.WhatRejected:
 			if entry.Plugin != "SchedulingGates" {
 				rejections[entry.Pod]++

@@ -63,7 +63,7 @@ func (c *Cluster) runNow() error {
 		}
 		c.deliver()
 		switch {
-		case c.tasks.runOne():
+		case c.runTask():
 		case c.clock.fireDue():
 		case c.flushDue():
 		case c.scheduler.TryScheduleOne(c.ctx):
@@ -80,6 +80,14 @@ func (c *Cluster) runNow() error {
 		c.watcher.Worked()
 		c.progress.update(c, false)
 	}
+}
+
+// runTask runs the next part of a binding cycle and reports whether there was one. What it writes about volumes is seen
+// at once, because a task that binds volumes waits for what becomes of them.
+func (c *Cluster) runTask() bool {
+	c.server.written = c.deliver
+	defer func() { c.server.written = nil }()
+	return c.tasks.runOne()
 }
 
 // flushDue moves the pods on whose time in their pool is over and reports whether there were any.

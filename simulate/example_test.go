@@ -32,7 +32,7 @@ func ExampleRun() {
 	fmt.Println("expectations that failed:", len(report.Failures))
 	// Output:
 	// 0s        attempt   default/web
-	// 0s        rejected  default/web by NodeAffinity: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.
+	// 0s        rejected  default/web by NodeAffinity: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
 	// 20s       woken     default/web by NodeUpdateNodeLabel (NodeAffinity) to active
 	// 20s       attempt   default/web
 	// 20s       bound     default/web on n1

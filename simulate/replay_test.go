@@ -21,7 +21,8 @@ func TestFailedExpectations(t *testing.T) {
 			"{at: 1s, expect: {pods: [{name: a, node: n1}, {name: b, pool: bound, node: n1, rejectedBy: [], wokenBy: NodeAdd}]}}",
 			"{at: 2s, expect: {pods: [{name: c}, {name: a, node: ''}]}}",
 		)), simulate.Options{})
-	const reason = `message "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."`
+	const reason = `message "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. ` +
+		`preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."`
 	want := []simulate.ExpectationFailure{
 		{
 			Position: "input.yaml:8:47", At: simulate.Time(time.Second), Pod: "default/b",

@@ -35,6 +35,8 @@ type store struct {
 	generated map[string]int
 	// implied are namespaces that nobody created but something is in.
 	implied map[string]bool
+	// binding is set while claims are being bound, which is a change too.
+	binding bool
 	// known has the resource and key of every object that ever was.
 	known map[string]bool
 }
@@ -225,6 +227,11 @@ func (s *store) record(c *collection, key string, made change) {
 	}
 	made.collection, made.key = c, key
 	s.pending = append(s.pending, made)
+	if !s.binding && made.current != nil && s.aboutVolumes(c) {
+		s.binding = true
+		s.bindClaims()
+		s.binding = false
+	}
 }
 
 // next takes the oldest change that no informer has seen yet.

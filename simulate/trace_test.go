@@ -35,7 +35,8 @@ func TestTraceHasEverythingThatHappened(t *testing.T) {
 	want := []string{
 		"0s        rejected  default/c by SchedulingGates: plugin SchedulingGates does not let the pod be tried yet",
 		"0s        attempt   default/a",
-		"0s        rejected  default/a by NodeAffinity: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+		"0s        rejected  default/a by NodeAffinity: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. " +
+			"preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
 		"0s        attempt   default/b",
 		"0s        bound     default/b on n1",
 		"10s       skipped   default/a by NodeUpdateNodeLabel (NodeAffinity)",
@@ -103,7 +104,7 @@ func TestReportAsJSON(t *testing.T) {
     "NodeAffinity"
    ],
    "boundAt": "",
-   "message": "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
+   "message": "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
   },
   {
    "namespace": "default",
@@ -127,7 +128,7 @@ func TestReportAsJSON(t *testing.T) {
    "pod": "default/a",
    "what": "rejected",
    "plugin": "NodeAffinity",
-   "message": "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
+   "message": "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
   },
   {
    "at": "12.5s",

@@ -56,32 +56,36 @@ func (s stillInformer) AddEventHandlerWithOptions(handler clientcache.ResourceEv
 func filled(client clientset.Interface, objects []apiruntime.Object) (informers.SharedInformerFactory, error) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	byType := map[reflect.Type]clientcache.SharedIndexInformer{}
-	index := clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
+	index := func() clientcache.Indexers { // informers change theirs
+		return clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
+	}
 	for example, make := range map[apiruntime.Object]func() clientcache.SharedIndexInformer{
-		&v1.Namespace{}: func() clientcache.SharedIndexInformer { return informersv1.NewNamespaceInformer(client, 0, index) },
-		&v1.Service{}:   func() clientcache.SharedIndexInformer { return informersv1.NewServiceInformer(client, "", 0, index) },
+		&v1.Namespace{}: func() clientcache.SharedIndexInformer { return informersv1.NewNamespaceInformer(client, 0, index()) },
+		&v1.Service{}:   func() clientcache.SharedIndexInformer { return informersv1.NewServiceInformer(client, "", 0, index()) },
 		&v1.PersistentVolume{}: func() clientcache.SharedIndexInformer {
-			return informersv1.NewPersistentVolumeInformer(client, 0, index)
+			return informersv1.NewPersistentVolumeInformer(client, 0, index())
 		},
 		&v1.PersistentVolumeClaim{}: func() clientcache.SharedIndexInformer {
-			return informersv1.NewPersistentVolumeClaimInformer(client, "", 0, index)
+			return informersv1.NewPersistentVolumeClaimInformer(client, "", 0, index())
 		},
 		&appsv1.ReplicaSet{}: func() clientcache.SharedIndexInformer {
-			return informersapps.NewReplicaSetInformer(client, "", 0, index)
+			return informersapps.NewReplicaSetInformer(client, "", 0, index())
 		},
 		&appsv1.StatefulSet{}: func() clientcache.SharedIndexInformer {
-			return informersapps.NewStatefulSetInformer(client, "", 0, index)
+			return informersapps.NewStatefulSetInformer(client, "", 0, index())
 		},
 		&storagev1.StorageClass{}: func() clientcache.SharedIndexInformer {
-			return informersstorage.NewStorageClassInformer(client, 0, index)
+			return informersstorage.NewStorageClassInformer(client, 0, index())
 		},
-		&storagev1.CSINode{}:   func() clientcache.SharedIndexInformer { return informersstorage.NewCSINodeInformer(client, 0, index) },
-		&storagev1.CSIDriver{}: func() clientcache.SharedIndexInformer { return informersstorage.NewCSIDriverInformer(client, 0, index) },
+		&storagev1.CSINode{}: func() clientcache.SharedIndexInformer { return informersstorage.NewCSINodeInformer(client, 0, index()) },
+		&storagev1.CSIDriver{}: func() clientcache.SharedIndexInformer {
+			return informersstorage.NewCSIDriverInformer(client, 0, index())
+		},
 		&storagev1.CSIStorageCapacity{}: func() clientcache.SharedIndexInformer {
-			return informersstorage.NewCSIStorageCapacityInformer(client, "", 0, index)
+			return informersstorage.NewCSIStorageCapacityInformer(client, "", 0, index())
 		},
 		&storagev1.VolumeAttachment{}: func() clientcache.SharedIndexInformer {
-			return informersstorage.NewVolumeAttachmentInformer(client, 0, index)
+			return informersstorage.NewVolumeAttachmentInformer(client, 0, index())
 		},
 	} {
 		byType[reflect.TypeOf(example)] = factory.InformerFor(example, func(clientset.Interface, time.Duration) clientcache.SharedIndexInformer {

@@ -46,7 +46,8 @@ func (g *generator) addVolumes(pod *v1.Pod) {
 		case 6:
 			volume.ConfigMap = &v1.ConfigMapVolumeSource{}
 		default:
-			volume.PersistentVolumeClaim = &v1.PersistentVolumeClaimVolumeSource{ClaimName: g.claimName()}
+			// Never the same claim twice: kube-scheduler binds it twice, Rouse once.
+			volume.PersistentVolumeClaim = &v1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprintf("claim-%d", 2*g.IntN(2)+i)}
 		}
 		pod.Spec.Volumes = append(pod.Spec.Volumes, volume)
 	}
