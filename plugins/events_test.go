@@ -22,6 +22,7 @@ import (
 // wantRegistrations is what every built plugin registers: plugin, resource, actions, and whether it has a hint. Plugins
 // without a line register nothing.
 const wantRegistrations = `
+DefaultPreemption     AssignedPod                        Delete                                      hint
 InterPodAffinity      AssignedPod                        Add|Delete|UpdatePodLabel                   hint
 InterPodAffinity      Node                               Add|UpdateNodeLabel                         hint
 InterPodAffinity      TargetPod                          UpdatePodLabel                              hint

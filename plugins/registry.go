@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/rouse-scheduler/rouse/plugins/defaultbinder"
+	"github.com/rouse-scheduler/rouse/plugins/defaultpreemption"
 	"github.com/rouse-scheduler/rouse/plugins/imagelocality"
 	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 	"github.com/rouse-scheduler/rouse/plugins/nodeaffinity"
@@ -40,6 +41,7 @@ func NewInTreeRegistry() runtime.Registry {
 func builtPlugins() runtime.Registry {
 	return runtime.Registry{
 		defaultbinder.Name:                   defaultbinder.New,
+		defaultpreemption.Name:               defaultpreemption.New,
 		imagelocality.Name:                   imagelocality.New,
 		interpodaffinity.Name:                interpodaffinity.New,
 		nodeaffinity.Name:                    nodeaffinity.New,
@@ -62,7 +64,6 @@ func builtPlugins() runtime.Registry {
 
 func standIns() runtime.Registry {
 	return runtime.Registry{
-		notbuilt.DefaultPreemption: notbuilt.NewDefaultPreemption,
-		notbuilt.DynamicResources:  notbuilt.NewDynamicResources,
+		notbuilt.DynamicResources: notbuilt.NewDynamicResources,
 	}
 }

@@ -64,6 +64,11 @@ func TestAddAndRemovePod(t *testing.T) {
 			if got := verdicts(t, pl, state, tt.pod, tt.nodes); got != tt.want {
 				t.Errorf("changes of a clone of the clone show in it: got %s, want %s", got, tt.want)
 			}
+			untouched := original.Clone()
+			fixture.CheckStatus(t, apply(t.Context(), original, tt.pod, podInfo(t, tt.other), tt.nodes[tt.on]), nil)
+			if got := verdicts(t, pl, untouched, tt.pod, tt.nodes); got != before {
+				t.Errorf("changes of the original show in a clone: got %s, was %s", got, before)
+			}
 		})
 	}
 }

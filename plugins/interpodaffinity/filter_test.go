@@ -177,6 +177,8 @@ func TestFilterNamespaces(t *testing.T) {
 		{"namespaceSelector: replaces the own namespace", pod("p", "web", anti(ofTeam("a"))), nodes(pod("e", "db")), "n1=ok n2=ok"},
 		{"namespaceSelector: all", pod("p", "web", anti(ofAll)), nodes(pod("e", "db", inB1)), "n1=anti n2=ok"},
 		{"namespaceSelector: all, and named ones", pod("p", "web", anti(ofAll, of("a1"))), nodes(pod("e", "db", inB1)), "n1=anti n2=ok"},
+		{"namespaceSelector: without a label, not matching", pod("p", "web", anti(ofNoTeam)), nodes(pod("e", "db", inA1)), "n1=ok n2=ok"},
+		{"namespaceSelector: without a label, namespace not known", pod("p", "web", anti(ofNoTeam)), nodes(pod("e", "db", inNamespace("new"))), "n1=ok n2=ok"},
 		{"namespaceSelector: or named ones", pod("p", "web", anti(ofTeam("a"), of("b1"))), nodes(pod("e", "db", inB1)), "n1=anti n2=ok"},
 		{"namespaceSelector: affinity", pod("p", "web", to(term("zone", "db", ofTeam("b")))), nodes(pod("e", "db", inB1)), "n1=ok n2=affinity"},
 		{"of an existing pod: own namespace by default", pod("p", "web", inA1), nodes(pod("e", "db", inA1, existing())), "n1=existing n2=ok"},
@@ -185,6 +187,7 @@ func TestFilterNamespaces(t *testing.T) {
 		{"of an existing pod: namespaceSelector matching", pod("p", "web", inA2), nodes(pod("e", "db", inB1, existing(ofTeam("a")))), "n1=existing n2=ok"},
 		{"of an existing pod: namespaceSelector not matching: skip", pod("p", "web", inB1), nodes(pod("e", "db", inB1, existing(ofTeam("a")))), ""},
 		{"of an existing pod: namespaceSelector all", pod("p", "web"), nodes(pod("e", "db", inB1, existing(ofAll))), "n1=existing n2=ok"},
+		{"of an existing pod: namespaceSelector without a label, namespace not known", pod("p", "web", inNamespace("new")), nodes(pod("e", "db", existing(ofNoTeam))), "n1=existing n2=ok"},
 		{"of an existing pod: namespaceSelector, namespace not known: skip", pod("p", "web", inNamespace("new")), nodes(pod("e", "db", existing(ofTeam("a")))), ""},
 	})
 }

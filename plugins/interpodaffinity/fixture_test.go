@@ -106,7 +106,7 @@ func matchingNone(t *v1.PodAffinityTerm) { t.LabelSelector = nil }
 
 func invalid(t *v1.PodAffinityTerm) { matching("app", "Near", "x")(t) }
 
-// of names namespaces, ofTeam selects them by label, and ofAll all of them.
+// of names namespaces, ofTeam and ofNoTeam select them by label, and ofAll all of them.
 func of(namespaces ...string) func(*v1.PodAffinityTerm) {
 	return func(t *v1.PodAffinityTerm) { t.Namespaces = namespaces }
 }
@@ -114,6 +114,12 @@ func of(namespaces ...string) func(*v1.PodAffinityTerm) {
 func ofTeam(team string) func(*v1.PodAffinityTerm) {
 	return func(t *v1.PodAffinityTerm) {
 		t.NamespaceSelector = &metav1.LabelSelector{MatchLabels: labels("team", team)}
+	}
+}
+
+func ofNoTeam(t *v1.PodAffinityTerm) {
+	t.NamespaceSelector = &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpDoesNotExist}},
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 // of claims for ephemeral volumes are made; [Plugin.HintClass] covers all.
 func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
-		// A hint for a new CSINode could not tell which volumes the node takes over from in-tree plugins.
+		// A new CSINode may bring any driver, and makes in-tree volumes count.
 		{Event: fwk.ClusterEvent{Resource: fwk.CSINode, ActionType: fwk.Add}},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.CSINode, ActionType: fwk.Update},

@@ -11,8 +11,7 @@
 // point of the plugin that it stands for, so that a profile resolves to the same lists; at points other than PreFilter
 // and Filter it does nothing:
 //
-//	DynamicResources   resource claims, and extended resources that a DeviceClass serves
-//	DefaultPreemption  nothing
+//	DynamicResources  resource claims, and extended resources that a DeviceClass serves
 //
 // Preferences are not needs: without the plugin, nodes are merely not compared by them.
 //

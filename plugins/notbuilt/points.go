@@ -49,11 +49,9 @@ func (noPreBind) PreBind(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.
 // fits no node, and nothing else.
 type noPostFilter struct{}
 
-// PostFilter implements fwk.PostFilterPlugin. Like a preemption that finds no candidate, it takes a nomination back that
-// the pod may have from before.
+// PostFilter implements fwk.PostFilterPlugin. It leaves the nomination that the pod may have to the plugins after it.
 func (noPostFilter) PostFilter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
-	cleared := &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride}
-	return &fwk.PostFilterResult{NominatingInfo: cleared}, fwk.NewStatus(fwk.Unschedulable)
+	return nil, fwk.NewStatus(fwk.Unschedulable)
 }
 
 // PodGroupPostFilter implements fwk.PodGroupPostFilterPlugin.

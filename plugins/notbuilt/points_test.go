@@ -13,18 +13,15 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/notbuilt"
 )
 
-func TestDefaultPreemption(t *testing.T) {
-	plugin, err := notbuilt.NewDefaultPreemption(t.Context(), nil, nil)
+// What a stand-in says in PostFilter must not alter what users read about a pod, nor where it is nominated to go.
+func TestPostFilter(t *testing.T) {
+	plugin, err := notbuilt.NewDynamicResources(t.Context(), nil, nil)
 	build(t, plugin, err)
 	result, status := plugin.(fwk.PostFilterPlugin).PostFilter(t.Context(), framework.NewCycleState(), fixture.Pod("p"), nil)
 	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable))
-	if status.Message() != "" {
-		t.Errorf("got message %q, which would alter what users read about the pod", status.Message())
+	if status.Message() != "" || result != nil {
+		t.Errorf("got message %q and result %v, want neither", status.Message(), result)
 	}
-	if result.Mode() != fwk.ModeOverride || result.NominatedNodeName != "" {
-		t.Errorf("got nomination %+v, want a cleared one", result.NominatingInfo)
-	}
-	fixture.CheckStatus(t, plugin.(fwk.PreEnqueuePlugin).PreEnqueue(t.Context(), fixture.Pod("p")), nil)
 }
 
 func TestOtherPointsDoNothing(t *testing.T) {

@@ -16,7 +16,7 @@ var (
 	_ fwk.EnqueueExtensions = &standIn{}
 )
 
-// standIn rejects pods with a need. It is what all stand-ins but the one for DefaultPreemption share.
+// standIn rejects pods with a need. It is what all stand-ins share.
 type standIn struct {
 	name string
 	// find returns what the pod needs of the missing plugin, or nil. It must be safe for concurrent use.

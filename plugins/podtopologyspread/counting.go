@@ -87,7 +87,7 @@ func (r *rules) count(c *constraint, nodeInfo fwk.NodeInfo) int64 {
 	var count int64
 	for _, info := range nodeInfo.GetPods() {
 		other := info.GetPod()
-		if other.Namespace == r.pod.Namespace && true && c.selector.Matches(labels.Set(other.Labels)) {
+		if other.Namespace == r.pod.Namespace && other.DeletionTimestamp == nil && c.selector.Matches(labels.Set(other.Labels)) {
 			count++
 		}
 	}

@@ -317,10 +317,6 @@ func TestAddAndRemovePod(t *testing.T) {
 			"an empty selector counts when pods are added", web(constraint(1, zone, hard, selecting())), fourNodes("|||"),
 			[]change{{add, 0, other("a")}}, firstZoneFull,
 		},
-		{
-			"a domain that nobody knew", with(zones(), nodeSelector(host, "n9")), append(fourNodes("|||"), node("n9", "z9")),
-			[]change{{add, 4, other("a")}}, "n1=ok n2=ok n3=ok n4=ok n9=ok",
-		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -328,25 +324,51 @@ func TestAddAndRemovePod(t *testing.T) {
 			_, status := pl.PreFilter(t.Context(), original, tt.pod, asLister(tt.nodes))
 			fixture.CheckStatus(t, status, nil)
 			before := verdicts(t, pl, original, tt.pod, tt.nodes)
-			state := original.Clone()
-			for _, change := range tt.changes {
-				info, err := framework.NewPodInfo(change.pod)
-				if err != nil {
-					t.Fatal(err)
+			for _, inClone := range []bool{true, false} {
+				var state, other fwk.CycleState = original.Clone(), original
+				if !inClone {
+					state, other = other, state
 				}
-				apply := pl.PreFilterExtensions().AddPod
-				if change.delta == remove {
-					apply = pl.PreFilterExtensions().RemovePod
+				for _, change := range tt.changes {
+					info, err := framework.NewPodInfo(change.pod)
+					if err != nil {
+						t.Fatal(err)
+					}
+					apply := pl.PreFilterExtensions().AddPod
+					if change.delta == remove {
+						apply = pl.PreFilterExtensions().RemovePod
+					}
+					fixture.CheckStatus(t, apply(t.Context(), state, tt.pod, info, tt.nodes[change.node]), nil)
 				}
-				fixture.CheckStatus(t, apply(t.Context(), state, tt.pod, info, tt.nodes[change.node]), nil)
-			}
-			if got := verdicts(t, pl, state, tt.pod, tt.nodes); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
-			}
-			if after := verdicts(t, pl, original, tt.pod, tt.nodes); after != before {
-				t.Errorf("changes of a clone show in the original: got %s, was %s", after, before)
+				if got := verdicts(t, pl, state, tt.pod, tt.nodes); got != tt.want {
+					t.Errorf("got  %s\nwant %s", got, tt.want)
+				}
+				if after := verdicts(t, pl, other, tt.pod, tt.nodes); after != before {
+					t.Errorf("changes show elsewhere: got %s, was %s", after, before)
+				}
 			}
 		})
+	}
+}
+
+// TestAddPodToNewDomain adds pods to a node that PreFilter did not see.
+func TestAddPodToNewDomain(t *testing.T) {
+	nodes := append(fourNodes("|||"), node("n9", "z9"))
+	pl, original, pod := newPlugin(t, list(), nil), framework.NewCycleState(), web(constraint(1, zone, hard))
+	pl.PreFilter(t.Context(), original, pod, asLister(nodes[:4]))
+	clone := original.Clone()
+	for _, state := range []fwk.CycleState{original, clone} {
+		if got, want := verdicts(t, pl, state, pod, nodes), allOK+" n9=ok"; got != want {
+			t.Errorf("before: got %s, want %s", got, want)
+		}
+		info, err := framework.NewPodInfo(labelled("a", "app", "web"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixture.CheckStatus(t, pl.AddPod(t.Context(), state, pod, info, nodes[4]), nil)
+		if got, want := verdicts(t, pl, state, pod, nodes), allOK+" n9=skew"; got != want {
+			t.Errorf("after: got %s, want %s", got, want)
+		}
 	}
 }
 

@@ -63,7 +63,7 @@ func (o *owners) selector(pod *v1.Pod) labels.Selector {
 	return narrowed(labels.SelectorFromSet(values), ofController)
 }
 
-// ofServices merges the selectors of the services that select a pod.
+// ofServices merges the selectors of the services that select a pod. A service without a selector adds nothing.
 func (o *owners) ofServices(pod *v1.Pod) labels.Set {
 	values := labels.Set{}
 	services, err := o.services.Services(pod.Namespace).List(labels.Everything())
@@ -71,8 +71,7 @@ func (o *owners) ofServices(pod *v1.Pod) labels.Set {
 		return values
 	}
 	for _, service := range services {
-		selected := service.Spec.Selector != nil && labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels))
-		if selected {
+		if labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels)) {
 			maps.Copy(values, service.Spec.Selector)
 		}
 	}

@@ -21,8 +21,8 @@ const preScoreKey fwk.StateKey = "PreScore" + Name
 // softSpread is the constraints of the pod being scheduled that it would like to be met.
 type softSpread struct {
 	*rules
-	// domains has the counts of the domains that candidates are in, and weights how much one pod is worth: more where
-	// there are many domains. Constraints on the node itself have no counts here.
+	// domains has the counts of domains, and weights how much one pod is worth: more where candidates are in many
+	// domains. Constraints on the node itself have no counts here.
 	domains []topology.Counter
 	weights []float64
 	// ignored are the names of candidates without a score, because they lack a topology key.
@@ -32,8 +32,8 @@ type softSpread struct {
 // Clone implements fwk.StateData; nothing in it changes any more.
 func (s *softSpread) Clone() fwk.StateData { return s }
 
-// PreScore implements fwk.PreScorePlugin: it counts the pods on all nodes, in the domains that the candidates are in. It
-// skips a pod without soft constraints.
+// PreScore implements fwk.PreScorePlugin: it counts the pods on all nodes, whether or not they are candidates. It skips a
+// pod without soft constraints.
 func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, candidates []fwk.NodeInfo) *fwk.Status {
 	nodes, err := pl.allNodes()
 	if err != nil {
@@ -100,11 +100,9 @@ func newSoftSpread(rules *rules, candidates []fwk.NodeInfo) *softSpread {
 	return s
 }
 
-// add adds a count to a domain that a candidate is in.
+// add adds a count to a domain.
 func (s *softSpread) add(constraint int, domain string, count int64) {
-	if s.domains[constraint].Has(domain) {
-		s.domains[constraint].Add(domain, count)
-	}
+	s.domains[constraint].Add(domain, count)
 }
 
 // Score implements fwk.ScorePlugin: the weighted number of pods in the domains of the node, to which a constraint that

@@ -132,10 +132,10 @@ func TestScoreMissingKeys(t *testing.T) {
 	noZone := node("n8", "", "web")
 	runScoreTests(t, nil, []scoreTest{
 		{
-			// n1 and n2 are two domains, each pod is worth 1.386.
+			// n1 and n2 are two domains of each kind: 3*1.386 + 3*1.386 = 8.318.
 			name: "a node that lacks a key gets nothing and does not count", pod: web(constraint(1, zone, soft), constraint(1, host, soft)),
-			nodes: []*framework.NodeInfo{node("n1", "z1", "web"), noHost, node("n2", "z2")},
-			raw:   []int64{3, 0, 0}, final: []int64{0, 0, 100},
+			nodes: []*framework.NodeInfo{node("n1", "z1", "web", "web", "web"), noHost, node("n2", "z2")},
+			raw:   []int64{8, 0, 0}, final: []int64{0, 0, 100},
 		},
 		{
 			name: "all nodes lack the key", pod: web(constraint(1, "rack", soft)), nodes: fourNodes("web |||"),

@@ -59,10 +59,6 @@ func TestWaiting(t *testing.T) {
 			`ClaimRef got reset for pv "v"`, time.Second},
 		{"existing: node affinity fails", existing, time.Second, func(c *cluster) { c.volume("v", reachableFrom(zone, "b")) },
 			`pv "v" node affinity doesn't match node "n": no matching NodeSelectorTerms`, time.Second},
-		{"existing: node affinity fails, though bound", existing, time.Second, func(c *cluster) {
-			c.volume("v", reachableFrom(zone, "b"))
-			c.claim("c", boundTo("v"))
-		}, "node affinity", time.Second},
 		{"existing: volume deleted", existing, time.Second, func(c *cluster) { c.remove("persistentvolumes", "", "v") },
 			`persistentvolume "v" not found`, time.Second},
 		{"existing: claim deleted", existing, time.Second, func(c *cluster) { c.remove("persistentvolumeclaims", "default", "c") },
@@ -293,5 +289,20 @@ func TestLateInformers(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestEqualVolumes has several volumes that are equally good. The first by name is taken, every time.
+func TestEqualVolumes(t *testing.T) {
+	for range 10 {
+		c, _ := newStillCluster(t, claiming("c"), pending("c", static, "1Gi"),
+			volume("v3", static, "1Gi"), volume("v1", static, "1Gi"), volume("v4", static, "1Gi"), volume("v2", static, "1Gi"))
+		c.refuse["persistentvolumes/v1"] = errors.New("that is enough")
+		if status := c.pl.PreBind(t.Context(), c.state, c.pod, "n"); !status.IsError() {
+			t.Fatalf("got %v, want Error", status.Code())
+		}
+		if diff := cmp.Diff([]string{"persistentvolumes/v1"}, c.updates); diff != "" {
+			t.Fatalf("updates differ (-want +got):\n%s", diff)
+		}
 	}
 }

@@ -1,0 +1,72 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package defaultpreemption is the plugin DefaultPreemption: a pod that fits nowhere gets a node on which pods of lower
+// priority are evicted for it. How it finds them is told by package preemption, which other plugins can build on too.
+//
+//   - Extension points: PostFilter; PreEnqueue, which holds a pod back while its victims are being evicted. Of
+//     PodGroupPostFilter it makes no use, because pod groups are not scheduled as one.
+//   - Arguments: DefaultPreemptionArgs. MinCandidateNodesPercentage and MinCandidateNodesAbsolute say how many nodes with
+//     victims are enough to choose from: a share of the nodes that may become feasible, but at least so many.
+//   - Wakes on: nothing. It registers the deletion of assigned pods so that a pod that it holds back is asked about again
+//     then; whether the pod fits is for the plugins to say that rejected it.
+//   - Reads: all nodes and the pods on them, disruption budgets, and the nodes that are nominated for pods.
+//
+// It writes to the API: victims get the condition DisruptionTarget and are deleted, and less important pods lose the
+// nomination for the node.
+package defaultpreemption
+
+import (
+	"context"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/ptr"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/pluginargs"
+	"github.com/rouse-scheduler/rouse/plugins/preemption"
+	"github.com/rouse-scheduler/rouse/profiles"
+)
+
+// Name is the name of the plugin in profiles.
+const Name = "DefaultPreemption"
+
+var (
+	_ fwk.PreEnqueuePlugin         = &Plugin{}
+	_ fwk.PostFilterPlugin         = &Plugin{}
+	_ fwk.PodGroupPostFilterPlugin = &Plugin{}
+	_ fwk.EnqueueExtensions        = &Plugin{}
+	_ framework.HintClassPlugin    = &Plugin{}
+)
+
+// Plugin implements DefaultPreemption.
+type Plugin struct {
+	evaluator *preemption.Evaluator
+}
+
+// New builds the plugin from *configv1.DefaultPreemptionArgs, where nil means all defaults. The handle must have an
+// informer factory.
+func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	args, err := pluginargs.Of[configv1.DefaultPreemptionArgs](Name, object)
+	if err != nil {
+		return nil, err
+	}
+	if err := profiles.ValidateDefaultPreemptionArgs(nil, args).ToAggregate(); err != nil {
+		return nil, err
+	}
+	hooks := preemption.NewDefaultHooks(preemption.HooksOptions{
+		Handle:                      handle,
+		MinCandidateNodesPercentage: ptr.Deref(args.MinCandidateNodesPercentage, 0),
+		MinCandidateNodesAbsolute:   ptr.Deref(args.MinCandidateNodesAbsolute, 0),
+	})
+	evaluator, err := preemption.NewEvaluator(preemption.Options{PluginName: Name, Handle: handle, Hooks: hooks})
+	if err != nil {
+		return nil, err
+	}
+	return &Plugin{evaluator: evaluator}, nil
+}
+
+// Name implements fwk.Plugin.
+func (pl *Plugin) Name() string { return Name }

@@ -1,0 +1,215 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package defaultpreemption_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/ptr"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/defaultpreemption"
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// pod returns a pod with a priority that requests CPUs.
+func pod(name string, priority int32, cpu string, changes ...func(*v1.Pod)) *v1.Pod {
+	p := fixture.Pod(name, fixture.Container("cpu", cpu))
+	p.Spec.SchedulerName, p.Spec.Priority = "default-scheduler", &priority
+	for _, change := range changes {
+		change(p)
+	}
+	return p
+}
+
+func node(name, cpu string) *v1.Node {
+	return fixture.Node(name, fixture.Allocatable("cpu", cpu, "memory", "64Gi", "pods", "110"))
+}
+
+// world is a world where NodeResourcesFit and DefaultPreemption run, with a list of the tasks that were started.
+type world struct {
+	*fixture.World
+	client *fake.Clientset
+	tasks  []func()
+}
+
+func newWorld(t *testing.T, args *configv1.DefaultPreemptionArgs, objects ...apiruntime.Object) *world {
+	t.Helper()
+	w := &world{client: fake.NewClientset(objects...)}
+	options := fixture.WorldOptions{
+		Registry: runtime.Registry{
+			noderesourcesfit.Name:  noderesourcesfit.New,
+			defaultpreemption.Name: defaultpreemption.New,
+		},
+		Plugins:     []string{noderesourcesfit.Name, defaultpreemption.Name},
+		Objects:     objects,
+		Client:      w.client,
+		Parallelism: 1,
+		Go:          func(task func()) { w.tasks = append(w.tasks, task) },
+	}
+	if args != nil {
+		options.Args = map[string]apiruntime.Object{defaultpreemption.Name: args}
+	}
+	w.World = fixture.NewWorld(t, options)
+	return w
+}
+
+func (w *world) runTasks() {
+	for _, task := range w.tasks {
+		task()
+	}
+	w.tasks = nil
+}
+
+// TestPostFilter goes through the framework, as a scheduling cycle does; what preemption comes to has tests of its own.
+func TestPostFilter(t *testing.T) {
+	never := func(pod *v1.Pod) { pod.Spec.PreemptionPolicy = ptr.To(v1.PreemptNever) }
+	tests := []struct {
+		name       string
+		pod        *v1.Pod
+		objects    []apiruntime.Object
+		code       fwk.Code
+		message    string
+		nomination *fwk.NominatingInfo // nil: there is no result
+	}{
+		{
+			"success", pod("p", 10, "2"),
+			[]apiruntime.Object{node("a", "2"), pod("v", 1, "1", fixture.OnNode("a")), pod("w", 2, "1", fixture.OnNode("a"))},
+			fwk.Success, "preemption: found a potential placement for pod on node a, preempting 2 victims",
+			&fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: "a"},
+		},
+		{
+			"nothing helps", pod("p", 10, "2"),
+			[]apiruntime.Object{node("a", "2"), pod("v", 10, "1", fixture.OnNode("a")), node("b", "1")},
+			fwk.Unschedulable,
+			"preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",
+			&fwk.NominatingInfo{NominatingMode: fwk.ModeOverride},
+		},
+		{
+			"not eligible", pod("p", 10, "2", never),
+			[]apiruntime.Object{node("a", "2"), pod("v", 1, "1", fixture.OnNode("a"))},
+			fwk.Unschedulable, "preemption: not eligible due to preemptionPolicy=Never.", nil,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, nil, append(tt.objects, tt.pod)...)
+			state, statuses := w.Filter(t, tt.pod)
+			result, status := w.RunPostFilterPlugins(t.Context(), state, tt.pod, statuses)
+			if status.Code() != tt.code || status.Message() != tt.message {
+				t.Errorf("got status %v %q, want %v %q", status.Code(), status.Message(), tt.code, tt.message)
+			}
+			var nomination *fwk.NominatingInfo
+			if result != nil {
+				nomination = result.NominatingInfo
+			}
+			if diff := cmp.Diff(tt.nomination, nomination); diff != "" {
+				t.Errorf("nomination differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The error that the status is made of is still to be found in it.
+func TestPostFilterError(t *testing.T) {
+	gone := pod("p", 10, "2")
+	w := newWorld(t, nil, node("a", "1"))
+	plugin := w.Plugin(defaultpreemption.Name).(*defaultpreemption.Plugin)
+	result, status := plugin.PostFilter(t.Context(), framework.NewCycleState(), gone, framework.NewDefaultNodeToStatus())
+	const want = `preemption: looking up the pod to preempt for: pod "p" not found`
+	if !status.IsError() || status.Message() != want || result != nil {
+		t.Errorf("got status %v %q, want Error %q", status.Code(), status.Message(), want)
+	}
+	if errors.Unwrap(status.AsError()) == nil {
+		t.Error("the cause is lost")
+	}
+}
+
+// The arguments say how many candidates are enough.
+func TestArgs(t *testing.T) {
+	objects := []apiruntime.Object{pod("p", 10, "1")}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		// From a to d, candidates get better.
+		objects = append(objects, node(name, "1"), pod("v"+name, 'e'-int32(name[0]), "1", fixture.OnNode(name)))
+	}
+	chosen := func(args *configv1.DefaultPreemptionArgs) map[string]bool {
+		w, nodes := newWorld(t, args, objects...), map[string]bool{}
+		preemptor := objects[0].(*v1.Pod)
+		for range 50 {
+			state, statuses := w.Filter(t, preemptor)
+			result, status := w.RunPostFilterPlugins(t.Context(), state, preemptor, statuses)
+			if !status.IsSuccess() {
+				t.Fatal(status.Message())
+			}
+			nodes[result.NominatedNodeName] = true
+		}
+		return nodes
+	}
+	if got := chosen(nil); len(got) != 1 || !got["d"] {
+		t.Errorf("by default all nodes should be compared, and d be chosen; got %v", got)
+	}
+	one := &configv1.DefaultPreemptionArgs{MinCandidateNodesPercentage: ptr.To[int32](0), MinCandidateNodesAbsolute: ptr.To[int32](1)}
+	if got := chosen(one); len(got) != 4 {
+		t.Errorf("with one candidate, every node should be chosen at times; got %v", got)
+	}
+}
+
+// TestPreEnqueue holds the preemptor back for as long as its victims are not on their way out.
+func TestPreEnqueue(t *testing.T) {
+	waits := fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "waiting for the preemption for this pod to be finished")
+	onA := fixture.OnNode("a")
+	preemptor, first, last := pod("p", 10, "2"), pod("v", 2, "1", onA), pod("w", 1, "1", onA)
+	w := newWorld(t, nil, preemptor, node("a", "2"), first, last)
+	gate := w.Plugin(defaultpreemption.Name).(fwk.PreEnqueuePlugin)
+	check := func(when string, pod *v1.Pod, want *fwk.Status) {
+		t.Helper()
+		t.Run(when, func(t *testing.T) { fixture.CheckStatus(t, gate.PreEnqueue(t.Context(), pod), want) })
+	}
+	check("before", preemptor, nil)
+
+	state, statuses := w.Filter(t, preemptor)
+	if _, status := w.RunPostFilterPlugins(t.Context(), state, preemptor, statuses); !status.IsSuccess() {
+		t.Fatal(status.Message())
+	}
+	check("before the eviction begins", preemptor, waits)
+	check("another pod", pod("q", 10, "2"), nil)
+
+	pods := w.SharedInformerFactory().Core().V1().Pods().Informer().GetIndexer()
+	w.client.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, apiruntime.Object, error) {
+		name := action.(clienttesting.DeleteAction).GetName()
+		check("before the deletion of "+name, preemptor, waits)
+		victim := map[string]*v1.Pod{"v": first, "w": last}[name]
+		if err := pods.Delete(victim); err != nil {
+			t.Error(err)
+		}
+		want := waits
+		if name == "w" {
+			want = nil
+		}
+		check("after the deletion of "+name, preemptor, want)
+		return false, nil, nil
+	})
+	w.runTasks()
+	check("after", preemptor, nil)
+	if got := w.Activated(); len(got) > 0 {
+		t.Errorf("activated %q: the deletions are to wake the pod", got)
+	}
+	want := []string{
+		"v Normal Preempted Preempting: Preempted by pod p on node a [p]",
+		"w Normal Preempted Preempting: Preempted by pod p on node a [p]",
+	}
+	if diff := cmp.Diff(want, w.Recorded()); diff != "" {
+		t.Errorf("events differ (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,173 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package preemption
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	listersv1 "k8s.io/client-go/listers/core/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
+)
+
+// evictor carries out what was decided. It is safe for concurrent use.
+type evictor struct {
+	plugin      string
+	handle      fwk.Handle
+	pods        listersv1.PodLister
+	clock       clock.PassiveClock
+	start       func(task func())
+	synchronous bool
+
+	mu sync.Mutex
+	// running has the evictions that are under way, by UID of the pod that they are for; guarded by mu.
+	running map[types.UID]*eviction
+}
+
+func newEvictor(options Options, pods listersv1.PodLister) *evictor {
+	return &evictor{
+		plugin:      options.PluginName,
+		handle:      options.Handle,
+		pods:        pods,
+		clock:       clockOf(options.Handle),
+		start:       starterOf(options.Handle),
+		synchronous: options.Synchronous,
+		running:     map[types.UID]*eviction{},
+	}
+}
+
+// eviction is pods that go from a node to make room for another.
+type eviction struct {
+	preemptor *v1.Pod
+	node      string
+	victims   []*v1.Pod // those that were not terminating before
+	// last is the victim that goes when the others are gone, from the moment when its turn has come; guarded by the mutex
+	// of the evictor.
+	last *v1.Pod
+}
+
+// carryOut evicts the victims and withdraws the nominations of less important pods for the node. Unless it is
+// synchronous it only begins to, and what fails later makes the pod be tried again.
+func (v *evictor) carryOut(ctx context.Context, preemptor *v1.Pod, node string, victims []*v1.Pod) error {
+	e := &eviction{preemptor: preemptor, node: node}
+	for _, victim := range victims {
+		if victim.DeletionTimestamp == nil {
+			e.victims = append(e.victims, victim)
+		}
+	}
+	if v.synchronous {
+		return v.evictNow(ctx, e)
+	}
+	if len(e.victims) == 0 {
+		return nil
+	}
+	v.mu.Lock()
+	v.running[preemptor.UID] = e
+	v.mu.Unlock()
+	background := context.WithoutCancel(ctx) // the scheduling cycle is over before the victims are gone
+	v.start(func() { v.evictInBackground(background, e) })
+	return nil
+}
+
+func (v *evictor) evictNow(ctx context.Context, e *eviction) error {
+	if err := v.evictAll(ctx, e, e.victims); err != nil {
+		return err
+	}
+	if err := v.clearNominations(ctx, e); err != nil {
+		klog.FromContext(ctx).Error(err, "Withdrawing nominations failed", "pod", klog.KObj(e.preemptor), "node", e.node)
+	}
+	return nil
+}
+
+// evictInBackground leaves one victim for the end, and lets go of the preemptor as soon as that one is on its way out. It
+// is the deletion of victims that brings the preemptor back into the queue. Where none may come after this, because the
+// last victim was not deleted through the API or somebody else had done it before, the preemptor is activated.
+func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
+	logger := klog.FromContext(ctx)
+	clearErr := v.clearNominations(ctx, e)
+	if clearErr != nil { // not a reason to keep the victims
+		logger.Error(clearErr, "Withdrawing nominations failed", "pod", klog.KObj(e.preemptor), "node", e.node)
+	}
+	rest, last := e.victims[:len(e.victims)-1], e.victims[len(e.victims)-1]
+	deleted := false
+	err := v.evictAll(ctx, e, rest)
+	if err == nil {
+		v.mu.Lock()
+		e.last = last
+		v.mu.Unlock()
+		deleted, err = v.evict(ctx, e, last)
+	}
+	if err != nil {
+		logger.Error(err, "Preempting pods failed; trying again to schedule the pod that they are in the way of",
+			"pod", klog.KObj(e.preemptor), "node", e.node)
+	}
+	v.mu.Lock()
+	if v.running[e.preemptor.UID] == e { // otherwise the pod was released, tried again, and preempts anew
+		delete(v.running, e.preemptor.UID)
+	}
+	v.mu.Unlock()
+	if clearErr != nil || err != nil || !deleted {
+		v.handle.Activate(logger, map[string]*v1.Pod{podKey(e.preemptor): e.preemptor})
+	}
+}
+
+// busyFor tells whether the evictions for a pod have not come so far that it may be tried again: the last victim is not
+// deleted yet, as the informer has it.
+func (v *evictor) busyFor(preemptor types.UID) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	e := v.running[preemptor]
+	if e == nil {
+		return false
+	}
+	if e.last == nil {
+		return true
+	}
+	current, err := v.pods.Pods(e.last.Namespace).Get(e.last.Name)
+	return err == nil && current.UID == e.last.UID && current.DeletionTimestamp == nil
+}
+
+// evictAll evicts pods in parallel. After an error no further eviction begins; the error is the first.
+func (v *evictor) evictAll(ctx context.Context, e *eviction, victims []*v1.Pod) error {
+	evicting, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	v.handle.Parallelizer().Until(evicting, len(victims), func(i int) {
+		if _, err := v.evict(ctx, e, victims[i]); err != nil {
+			stop(err)
+		}
+	}, v.plugin)
+	return context.Cause(evicting)
+}
+
+// evict takes back a pod that only the scheduler knows to have a node, and has any other deleted by the API server. It
+// tells whether that deletes it now.
+func (v *evictor) evict(ctx context.Context, e *eviction, victim *v1.Pod) (deleted bool, err error) {
+	note := fmt.Sprintf("Preempted by pod %s on node %s", e.preemptor.UID, e.node)
+	if v.takeBack(victim) {
+		note += " (in kube-scheduler memory)."
+	} else if deleted, err = v.delete(ctx, e.preemptor, victim); !deleted {
+		return false, err
+	}
+	klog.FromContext(ctx).V(2).Info("Preempted a pod", "victim", klog.KObj(victim), "pod", klog.KObj(e.preemptor),
+		"node", e.node, "inMemory", !deleted)
+	v.handle.EventRecorder().Eventf(victim, e.preemptor, v1.EventTypeNormal, "Preempted", "Preempting", "%s", note)
+	return deleted, nil
+}
+
+// takeBack stops a pod that waits for permission or is about to be bound, so that it goes back to the queue. It returns
+// false for any other pod.
+func (v *evictor) takeBack(victim *v1.Pod) bool {
+	if waiting := v.handle.GetWaitingPod(victim.UID); waiting != nil {
+		return waiting.Preempt(v.plugin, "preempted")
+	}
+	if binding := v.handle.GetPodInPreBind(victim.UID); binding != nil {
+		return binding.CancelPod("preempted by " + v.plugin)
+	}
+	return false
+}

@@ -1,0 +1,106 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package preemption_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+const inMemory = "Normal Preempted Preempting: Preempted by pod p on node a (in kube-scheduler memory). [p]"
+
+// binding is where a victim is on its way to the node.
+type binding int
+
+const (
+	bound binding = iota
+	waiting
+	preBinding
+	preBound // PreBind is over: it is too late to call the binding off
+	both     // waiting for permission, and listed for PreBind by mistake
+)
+
+// TestPodsOnTheirWayToTheNode takes back what needs no API call. Of the victims v3, v2 and v1, v1 is the last to go.
+func TestPodsOnTheirWayToTheNode(t *testing.T) {
+	tests := []struct {
+		name       string
+		v1, v2, v3 binding
+		deleted    []string
+		inMemory   string
+		activated  []string
+	}{
+		{"all bound", bound, bound, bound, []string{"v1", "v2", "v3"}, "", nil},
+		{"waiting for permission", bound, waiting, bound, []string{"v1", "v3"}, "v2", nil},
+		{"in PreBind", bound, bound, preBinding, []string{"v1", "v2"}, "v3", nil},
+		{"PreBind is over", preBound, preBound, preBound, []string{"v1", "v2", "v3"}, "", nil},
+		{"the last one waits for permission: no deletion will wake the preemptor", waiting, bound, bound,
+			[]string{"v2", "v3"}, "v1", []string{"default/p"}},
+		{"the last one is in PreBind", preBinding, bound, waiting, []string{"v2"}, "v1 v3", []string{"default/p"}},
+		{"waiting comes before PreBind", bound, both, bound, []string{"v1", "v3"}, "v2", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			preemptor, all := threeVictims()
+			s := in(t, all)
+			decisions := map[string]*fwk.Status{}
+			bindings := map[string]context.Context{}
+			for i, state := range []binding{tt.v1, tt.v2, tt.v3} {
+				name := fmt.Sprintf("v%d", i+1)
+				pod := pod(name, 1, "1", on("a"))
+				if state == waiting || state == both {
+					s.AddWaitingPod(pod, map[string]time.Duration{"Permit": time.Hour})
+					s.OnPermitDecided(pod, func(status *fwk.Status) { decisions[name] = status })
+				}
+				if state == preBinding || state == preBound || state == both {
+					ctx, cancel := context.WithCancelCause(t.Context())
+					s.AddPodInPreBind(pod.UID, cancel)
+					bindings[name] = ctx
+					if state == preBound && !s.GetPodInPreBind(pod.UID).MarkPrebound() {
+						t.Fatal("cancelled before anything began")
+					}
+				}
+			}
+			result, status := s.preempt(t, preemptor)
+			if !status.IsSuccess() || nominated(result) != "a" {
+				t.Fatalf("got status %v %q, nomination %s", status.Code(), status.Message(), nominated(result))
+			}
+			if diff := cmp.Diff(tt.deleted, s.deleted()); diff != "" {
+				t.Errorf("deleted pods differ (-want +got):\n%s", diff)
+			}
+			var taken []string
+			for _, event := range s.Recorded() {
+				if name, found := strings.CutSuffix(event, " "+inMemory); found {
+					taken = append(taken, name)
+				}
+			}
+			if got := strings.Join(taken, " "); got != tt.inMemory {
+				t.Errorf("taken back: %q, want %q", got, tt.inMemory)
+			}
+			if diff := cmp.Diff(tt.activated, s.Activated()); diff != "" {
+				t.Errorf("activated pods differ (-want +got):\n%s", diff)
+			}
+			for name, decision := range decisions {
+				if !decision.IsError() || !strings.HasSuffix(decision.Message(), "preempted") || decision.Plugin() != "Test" {
+					t.Errorf("%s stopped waiting with %v %q of %q", name, decision.Code(), decision.Message(), decision.Plugin())
+				}
+			}
+			for name, ctx := range bindings {
+				want := ""
+				if slices.Contains(strings.Fields(tt.inMemory), name) && decisions[name] == nil {
+					want = "preempted by Test"
+				}
+				if cause := context.Cause(ctx); (cause == nil) != (want == "") || cause != nil && cause.Error() != want {
+					t.Errorf("the binding of %s ended with %v, want %q", name, cause, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,140 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package preemption
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// MoreImportantPod tells whether a is to be evicted only after b: it has a higher priority or, with the same, has been
+// running for longer. A pod that has not started counts as starting now.
+func MoreImportantPod(a, b *v1.Pod, now time.Time) bool {
+	if ofA, ofB := corev1helpers.PodPriority(a), corev1helpers.PodPriority(b); ofA != ofB {
+		return ofA > ofB
+	}
+	return startOf(a, now).Before(startOf(b, now))
+}
+
+func startOf(pod *v1.Pod, now time.Time) time.Time {
+	if pod.Status.StartTime != nil {
+		return pod.Status.StartTime.Time
+	}
+	return now
+}
+
+// SelectVictimsOnNode implements [Hooks]. It takes all pods of lower priority that may be evicted from the node, and then
+// puts back, the most important first, each that leaves the pod enough room; but before all others those whose
+// disruption budget does not allow their eviction.
+func (h *DefaultHooks) SelectVictimsOnNode(
+	ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, budgets []*policyv1.PodDisruptionBudget,
+) ([]*v1.Pod, int, *fwk.Status) {
+	var potential []fwk.PodInfo
+	for _, other := range node.GetPods() {
+		if h.canPreempt(node, other, pod) {
+			potential = append(potential, other)
+		}
+	}
+	if len(potential) == 0 {
+		return nil, 0, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonNoVictims)
+	}
+	t := &trial{handle: h.handle, state: state, pod: pod, node: node}
+	for _, victim := range potential {
+		if status := t.remove(ctx, victim); !status.IsSuccess() {
+			return nil, 0, status
+		}
+	}
+	if status := t.filter(ctx); !status.IsSuccess() {
+		return nil, 0, status
+	}
+	order := h.byImportance()
+	slices.SortStableFunc(potential, order)
+	protected, others := SplitByBudgets(potential, budgets)
+	victims, status := t.reprieve(ctx, protected)
+	if !status.IsSuccess() {
+		return nil, 0, status
+	}
+	violations := len(victims)
+	more, status := t.reprieve(ctx, others)
+	if !status.IsSuccess() {
+		return nil, 0, status
+	}
+	victims = append(victims, more...)
+	slices.SortStableFunc(victims, order)
+	pods := make([]*v1.Pod, len(victims))
+	for i, victim := range victims {
+		pods[i] = victim.GetPod()
+	}
+	return pods, violations, nil
+}
+
+// byImportance returns a comparison that puts more important pods first. All its answers refer to the same moment.
+func (h *DefaultHooks) byImportance() func(a, b fwk.PodInfo) int {
+	moreImportant := h.moreImportant
+	if moreImportant == nil {
+		now := h.clock.Now()
+		moreImportant = func(a, b fwk.PodInfo) bool { return MoreImportantPod(a.GetPod(), b.GetPod(), now) }
+	}
+	return func(a, b fwk.PodInfo) int {
+		switch {
+		case moreImportant(a, b):
+			return -1
+		case moreImportant(b, a):
+			return 1
+		}
+		return 0
+	}
+}
+
+// trial is a copy of a node, and of what the plugins know of the pod, on which evictions are tried.
+type trial struct {
+	handle fwk.Handle
+	state  fwk.CycleState
+	pod    *v1.Pod
+	node   fwk.NodeInfo
+}
+
+// remove takes a pod from the node.
+func (t *trial) remove(ctx context.Context, victim fwk.PodInfo) *fwk.Status {
+	if err := t.node.RemovePod(klog.FromContext(ctx), victim.GetPod()); err != nil {
+		return fwk.AsStatus(err)
+	}
+	return t.handle.RunPreFilterExtensionRemovePod(ctx, t.state, t.pod, victim, t.node)
+}
+
+// restore puts a pod back.
+func (t *trial) restore(ctx context.Context, victim fwk.PodInfo) *fwk.Status {
+	t.node.AddPodInfo(victim)
+	return t.handle.RunPreFilterExtensionAddPod(ctx, t.state, t.pod, victim, t.node)
+}
+
+// filter asks whether the pod fits now.
+func (t *trial) filter(ctx context.Context) *fwk.Status {
+	return t.handle.RunFilterPluginsWithNominatedPods(ctx, t.state, t.pod, t.node)
+}
+
+// reprieve puts back, in order, each of the pods that leaves enough room, and returns the others, which must go.
+func (t *trial) reprieve(ctx context.Context, potential []fwk.PodInfo) ([]fwk.PodInfo, *fwk.Status) {
+	var victims []fwk.PodInfo
+	for _, victim := range potential {
+		if status := t.restore(ctx, victim); !status.IsSuccess() {
+			return nil, status
+		}
+		if t.filter(ctx).IsSuccess() {
+			continue
+		}
+		if status := t.remove(ctx, victim); !status.IsSuccess() {
+			return nil, status
+		}
+		victims = append(victims, victim)
+	}
+	return victims, nil
+}
