@@ -104,7 +104,7 @@ func TestSimulateText(t *testing.T) {
 	text := succeed(t, []string{"simulate", scenario(t)})
 	trace, summary, _ := strings.Cut(text, "\n\n")
 	want := `       0s  attempt    default/wants-ssd
-       0s  rejected   default/wants-ssd     by NodeAffinity: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.
+       0s  rejected   default/wants-ssd     by NodeAffinity: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
        0s  attempt    default/plain
        0s  bound      default/plain         on n1
       10s  woken      default/wants-ssd     by NodeUpdateNodeLabel for NodeAffinity  to active

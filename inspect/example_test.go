@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"k8s.io/client-go/informers"
+
 	"github.com/rouse-scheduler/rouse/inspect"
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/profiles"
@@ -19,7 +21,9 @@ import (
 // What wakes the pods that NodeAffinity rejected?
 func ExampleNewEvents() {
 	profile := profiles.DefaultProfile("default-scheduler")
-	framework, err := runtime.NewFramework(context.Background(), plugins.NewInTreeRegistry(), profile, runtime.Options{})
+	framework, err := runtime.NewFramework(context.Background(), plugins.NewInTreeRegistry(), profile, runtime.Options{
+		InformerFactory: informers.NewSharedInformerFactory(nil, 0), // nobody asks what is in the cluster
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -136,7 +136,7 @@ func TestClusterAsksBinderFirst(t *testing.T) {
 func TestClusterWithPluginThatSorts(t *testing.T) {
 	cluster := plugintest.NewCluster(t, "Reverse", newReverse, plugintest.Options{
 		Nodes: []*v1.Node{plugintest.Node("n1").Capacity("pods", "1").Build()},
-		Pods:  []*v1.Pod{plugintest.Pod("high").Priority(10).Build(), plugintest.Pod("low").Priority(1).Build()},
+		Pods:  []*v1.Pod{plugintest.Pod("high").Priority(10).PreemptionPolicy(v1.PreemptNever).Build(), plugintest.Pod("low").Priority(1).Build()},
 	})
 	cluster.Settle()
 	cluster.ExpectBound("low", "n1")
@@ -144,9 +144,11 @@ func TestClusterWithPluginThatSorts(t *testing.T) {
 }
 
 func TestClusterFailures(t *testing.T) {
+	const reason = "0/1 nodes are available: 1 node is at its limit. " +
+		"preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
 	const history = "what happened to the pods:\n" +
 		"0s        attempt   default/web\n" +
-		"0s        rejected  default/web by Limit: 0/1 nodes are available: 1 node is at its limit."
+		"0s        rejected  default/web by Limit: " + reason
 	tests := []struct {
 		name string
 		test func(c *plugintest.Cluster)
@@ -156,10 +158,10 @@ func TestClusterFailures(t *testing.T) {
 		{"wrong node", func(c *plugintest.Cluster) { c.ExpectBound("running", "n2") },
 			"at 0s: pod running should be on node n2, but is bound on node n1", false},
 		{"not bound", func(c *plugintest.Cluster) { c.ExpectBound("web", "n1") },
-			"at 0s: pod web should be on node n1, but is unschedulable, rejected by Limit: 0/1 nodes are available: 1 node is at its limit.", false},
+			"at 0s: pod web should be on node n1, but is unschedulable, rejected by Limit: " + reason, false},
 		{"other rejector", func(c *plugintest.Cluster) { c.ExpectRejected("web", "NodeName", "Limit") },
 			"at 0s: pod web should wait, rejected by Limit, NodeName, but is unschedulable, rejected by Limit: " +
-				"0/1 nodes are available: 1 node is at its limit.", false},
+				reason, false},
 		{"not waiting", func(c *plugintest.Cluster) { c.ExpectRejected("running") },
 			"at 0s: pod running should wait, rejected by nobody, but is bound on node n1", false},
 		{"no pod", func(c *plugintest.Cluster) { c.Pod("shop/none") }, "there is no pod shop/none", true},
