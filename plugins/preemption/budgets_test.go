@@ -178,3 +178,22 @@ func TestBudgetsOfVictims(t *testing.T) {
 		})
 	}
 }
+
+// An informer lists budgets in any order. Which of them a pod uses up must not hang on that: "first" turns v2 down, so that
+// "second" is left for v1.
+func TestBudgetsAreTakenInOrder(t *testing.T) {
+	preemptor := pod("p", 10, "2")
+	everybody := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: "app", Operator: metav1.LabelSelectorOpExists},
+	}}
+	for range 30 {
+		s := in(t, objects{
+			preemptor, node("a", "2"), pod("v1", 1, "1", labelled("y"), on("a")), pod("v2", 2, "1", labelled("x"), on("a")),
+			budget("first", "x", 0), budget("second", "", 1, selecting(everybody)),
+		})
+		s.preempt(t, preemptor)
+		if got, want := strings.Join(s.hooks.found(), "\n"), "a: v2 v1 (1)"; got != want {
+			t.Fatalf("found %q, want %q", got, want)
+		}
+	}
+}

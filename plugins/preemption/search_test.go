@@ -263,8 +263,8 @@ func TestSeed(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	if offsets(1) != offsets(1) {
-		t.Error("equal seeds differ")
+	if first, again := offsets(1), offsets(1); first != again {
+		t.Errorf("equal seeds differ: %s and %s", first, again)
 	}
 	if offsets(1) == offsets(2) {
 		t.Error("different seeds don't differ")

@@ -184,6 +184,23 @@ func TestVictimsOfEveryNode(t *testing.T) {
 	}
 }
 
+// What plugins are told in the dry run on one node must not reach the next, wherever the search begins: the evictions of v
+// would make room in the whole zone, but on b they are not what happens.
+func TestDryRunsAreIndependent(t *testing.T) {
+	for seed := range uint64(8) {
+		preemptor := pod("p", 10, "1", awayFrom("web", "zone"))
+		s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{Seed: seed, Objects: objects{
+			preemptor, node("a", "1", zone("z")), pod("v", 1, "1", labelled("web"), on("a")),
+			node("b", "1", zone("z")), pod("w", 1, "1", on("b")),
+		}}})
+		result, status := s.preempt(t, preemptor)
+		s.checkPreempted(t, result, status, "a", "v")
+		if got := s.hooks.found(); !slices.Equal(got, []string{"a: v"}) {
+			t.Errorf("seed %d: found %q", seed, got)
+		}
+	}
+}
+
 // A pod that is nominated for a node takes its room before anybody is spared, unless it is less important itself.
 func TestVictimsBesideANominatedPod(t *testing.T) {
 	for priority, victims := range map[int32]string{9: "v", 10: "v w", 11: "v w"} {

@@ -6,7 +6,6 @@ package parity
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -16,9 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -47,6 +49,13 @@ type preemptionCase struct {
 	pod       *v1.Pod
 	budgets   []*policyv1.PodDisruptionBudget
 	nominated map[string][]*v1.Pod // by node
+	fault     preemptionFault
+}
+
+// preemptionFault is what the API server answers to one kind of request for one pod; nothing if the verb is empty.
+type preemptionFault struct {
+	verb, pod string
+	err       error
 }
 
 func (g *generator) preemptionCase() preemptionCase {
@@ -89,6 +98,13 @@ func (g *generator) preemptionCase() preemptionCase {
 			pod.Status.NominatedNodeName = node
 		}
 		c.nominated[node] = append(c.nominated[node], pod)
+	}
+	if g.oneIn(3) {
+		name, pods := pick(g, c.pods...).Name, schema.GroupResource{Resource: "pods"}
+		c.fault = preemptionFault{
+			verb: pick(g, "patch", "delete"), pod: name,
+			err: pick(g, error(apierrors.NewForbidden(pods, name, nil)), error(apierrors.NewNotFound(pods, name))),
+		}
 	}
 	c.objects = g.owners()
 	c.pod = g.preemptionPod("preemptor")
@@ -161,7 +177,7 @@ type preemptionSide struct {
 // preempt runs a whole preemption, from Filter to the end of the evictions.
 func (s *preemptionSide) preempt(t *testing.T, c preemptionCase) preemptionOutcome {
 	t.Helper()
-	ctx := t.Context()
+	ctx := klog.NewContext(t.Context(), klog.Logger{})
 	statuses := framework.NewDefaultNodeToStatus()
 	narrowed, status, _ := s.RunPreFilterPlugins(ctx, s.state, c.pod)
 	if status.IsError() {
@@ -224,8 +240,11 @@ func newPreemptionSide(t *testing.T, c preemptionCase) (*preemptionSide, informe
 		}
 	}
 	// Requests wait until the pod was asked about at the gate.
-	s.client.PrependReactor("*", "pods", func(clienttesting.Action) (bool, apiruntime.Object, error) {
+	s.client.PrependReactor("*", "pods", func(action clienttesting.Action) (bool, apiruntime.Object, error) {
 		<-s.log.held
+		if named, ok := action.(interface{ GetName() string }); ok && action.GetVerb() == c.fault.verb && named.GetName() == c.fault.pod {
+			return true, nil, c.fault.err
+		}
 		return false, nil, nil
 	})
 	return s, factory
@@ -323,7 +342,9 @@ func (l *preemptionLog) NominatedPodsForNode(node string) []fwk.PodInfo {
 func (l *preemptionLog) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.activated = append(l.activated, slices.Sorted(maps.Keys(pods))...)
+	for _, pod := range pods {
+		l.activated = append(l.activated, klog.KObj(pod).String())
+	}
 }
 
 func (l *preemptionLog) Eventf(regarding, related apiruntime.Object, kind, reason, action, note string, args ...any) {
@@ -358,16 +379,26 @@ func requests(client *fake.Clientset) []string {
 func TestPreemption(t *testing.T) {
 	settings := readSettings(t)
 	counts := counter{}
+	// One of the handlers sleeps between two errors, by a clock that is not that of the test.
+	handlers := utilruntime.ErrorHandlers
+	utilruntime.ErrorHandlers = nil
+	defer func() { utilruntime.ErrorHandlers = handlers }()
+	klog.SetLogger(klog.Logger{})
+	defer klog.ClearLogger()
 	for i := range settings.rounds {
 		seed := settings.seed + uint64(i)
 		synctest.Test(t, func(t *testing.T) {
 			c := newGenerator(seed).preemptionCase()
 			their, our := theirsPreempting(t, c).preempt(t, c), oursPreempting(t, c).preempt(t, c)
+			if apierrors.IsNotFound(c.fault.err) {
+				their.Activated, our.Activated = nil, nil // differs on purpose, if that is the last victim
+			}
 			if diff := cmp.Diff(their, our); diff != "" {
 				p := map[string]any{"budgets": c.budgets, "nominated": c.nominated}
 				t.Errorf("SEED=%d N=1: preemptions differ (-kube-scheduler +rouse):\n%s\n%s\n%v", seed, diff, caseText(c.cluster, profile{}, c.pod), p)
 			}
-			counts.add(map[string]int{"preemption": 1, "request of a preemption": len(our.Requests), "event of a preemption": len(our.Events)})
+			counts.add(map[string]int{"preemption": 1, "request of a preemption": len(our.Requests), "event of a preemption": len(our.Events),
+				"activation by a preemption": len(our.Activated)})
 		})
 		if t.Failed() {
 			break
