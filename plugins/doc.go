@@ -14,6 +14,8 @@
 // apply. The comment of a plugin's package says in a few lines where it runs, which arguments it takes, what wakes its
 // pods, and what its answers depend on.
 //
+// Package preemption is no plugin, but what DefaultPreemption is made of, for plugins that preempt otherwise.
+//
 // Package notbuilt has stand-ins for the plugins of the default profile that Rouse does not have yet. They reject pods
 // that need the missing plugin instead of placing them wrongly.
 //

@@ -47,10 +47,12 @@ type Options struct {
 	Clock clock.WithDelayedExecution
 	// Logger receives what the scheduler logs; the zero value drops it.
 	Logger klog.Logger
-	// Seed decides between nodes that are equally good. Equal seeds make equal choices.
+	// Seed decides between nodes that are equally good, and where plugins that choose at random begin. Equal seeds make
+	// equal choices.
 	Seed uint64
-	// Go starts a task that belongs to a binding cycle; nil means a new goroutine. Tasks of one pod never overlap. Before
-	// it returns, [Scheduler.Run] waits for all of them.
+	// Go starts a task that belongs to a binding cycle, or that a plugin wants done in the background, such as evictions;
+	// nil means a new goroutine. Tasks of one pod's binding never overlap. Before it returns, [Scheduler.Run] waits for
+	// all of them.
 	Go func(task func())
 	// Observer is told about attempts and bindings; nil if nobody is.
 	Observer Observer

@@ -11,9 +11,9 @@
 //
 //  1. Is the pod allowed to preempt at all, and is it not waiting for its victims to end already?
 //  2. For every node that rejected the pod for a reason that the eviction of pods may remove, a dry run finds the pods
-//     that would have to go. All candidates for eviction are taken from a copy of the node; then, the most important
-//     first, each comes back that leaves the pod enough room. What remains are the victims. The search begins at
-//     a random node and ends when it has enough candidates.
+//     that would have to go. All pods that may be evicted are taken from a copy of the node; then, the most important
+//     first, each comes back that leaves the pod enough room. Those that don't are the victims, and the node is
+//     a candidate. The search begins at a random node and ends when it has enough candidates.
 //  3. Extenders may choose other victims, or turn nodes down.
 //  4. The best candidate is where the eviction does least harm: fewest pods whose disruption budget is exceeded, then
 //     lowest priority of the most important victim, and so on.
