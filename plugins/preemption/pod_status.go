@@ -53,7 +53,7 @@ func (v *evictor) clearNominations(ctx context.Context, e *eviction) error {
 	var errs []error
 	for _, nominated := range v.handle.NominatedPodsForNode(e.node) {
 		pod := nominated.GetPod()
-		if corev1helpers.PodPriority(pod) >= corev1helpers.PodPriority(e.preemptor) || pod.Status.NominatedNodeName == "" {
+		if corev1helpers.PodPriority(pod) >= corev1helpers.PodPriority(e.preemptor) {
 			continue
 		}
 		status := pod.Status.DeepCopy()
