@@ -26,17 +26,14 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 	}}, nil
 }
 
-// afterNodeChange wakes the pod if the node matches now, and is new or did not match before. Before, only the pod's own
-// affinity counts: a change of labels that makes a node match the affinity of the profile alone wakes nobody.
+// afterNodeChange wakes the pod if the node matches now, the affinity of the profile as well as the pod's own, and is new
+// or did not match both before.
 func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
 	if newNode == nil {
 		return fwk.Queue, nil
 	}
-	if pl.addedRequired != nil && !pl.addedRequired.Match(newNode) {
-		return fwk.QueueSkip, nil
-	}
 	required := nodeaffinity.GetRequiredNodeAffinity(pod)
-	matches, err := required.Match(newNode)
+	matches, err := pl.matches(required, newNode)
 	if err != nil {
 		return fwk.Queue, err
 	}
@@ -46,7 +43,7 @@ func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *
 	if oldNode == nil {
 		return fwk.Queue, nil
 	}
-	matched, err := required.Match(oldNode)
+	matched, err := pl.matches(required, oldNode)
 	if err != nil {
 		return fwk.Queue, err
 	}
@@ -54,4 +51,12 @@ func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *
 		return fwk.QueueSkip, nil
 	}
 	return fwk.Queue, nil
+}
+
+// matches tells whether a node matches what the profile and the pod require of it.
+func (pl *Plugin) matches(required nodeaffinity.RequiredNodeAffinity, node *v1.Node) (bool, error) {
+	if pl.addedRequired != nil && !pl.addedRequired.Match(node) {
+		return false, nil
+	}
+	return required.Match(node)
 }

@@ -39,8 +39,15 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"enforced, update: both match now", wantsFoo, inZone, node(), node("foo", "bar", "zone", "x"), fwk.Queue},
 		{"enforced, update: the profile's does not match", wantsFoo, inZone, node(), node("foo", "bar"), fwk.QueueSkip},
 		{
-			"enforced, update: only the profile's changed", wantsFoo, inZone, node("foo", "bar"),
-			node("foo", "bar", "zone", "x"), fwk.QueueSkip,
+			"enforced, update: the pod's matched already, the profile's does now", wantsFoo, inZone, node("foo", "bar"),
+			node("foo", "bar", "zone", "x"), fwk.Queue,
+		},
+		{
+			"enforced, update: both matched already", wantsFoo, inZone, node("foo", "bar", "zone", "x"),
+			node("foo", "bar", "zone", "x", "more", "labels"), fwk.QueueSkip,
+		},
+		{
+			"enforced, update: matches now, and the pod requires nothing", fixture.Pod("p"), inZone, node(), node("zone", "x"), fwk.Queue,
 		},
 	}
 	for _, tt := range tests {
