@@ -34,6 +34,8 @@ func NewSchedulerCommand(options ...Option) *cobra.Command {
 	command.AddCommand(
 		p.simulateCommand(),
 		p.eventsCommand(),
+		p.explainCommand(),
+		p.auditCommand(),
 		p.profilesCommand(),
 		p.pluginsCommand(),
 		p.versionCommand(),

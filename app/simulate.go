@@ -60,7 +60,7 @@ func (s *simulation) run(command *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	config, input, err := s.read(command, paths, registry)
+	config, input, err := s.program.readInput(command, *s.config, paths, registry)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *simulation) run(command *cobra.Command, paths []string) error {
 		Logger:        logger(),
 	}
 	endTrace := s.streamTrace(command, &options)
-	bar := s.showProgress(command, &options)
+	bar := showProgress(command, &options, s.streams())
 	start := time.Now()
 	cluster, err := simulate.NewCluster(command.Context(), options)
 	if err != nil {
@@ -99,14 +99,15 @@ func (s *simulation) run(command *cobra.Command, paths []string) error {
 	return failedExpectations(report)
 }
 
-// read reads the configuration and everything that is to be simulated.
-func (s *simulation) read(command *cobra.Command, paths []string, registry runtime.Registry) (*profiles.Configuration, *simulate.Input, error) {
+// readInput reads everything that is to be simulated, and the configuration: the one that the user named, if it is not
+// empty, or one that is among the rest.
+func (p *program) readInput(command *cobra.Command, named string, paths []string, registry runtime.Registry) (*profiles.Configuration, *simulate.Input, error) {
 	found, paths := splitInput(paths)
-	path, err := chooseConfiguration(command, *s.config, found)
+	path, err := chooseConfiguration(command, named, found)
 	if err != nil {
 		return nil, nil, err
 	}
-	config, err := s.program.load(command, path, registry)
+	config, err := p.load(command, path, registry)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,11 +153,12 @@ func (s *simulation) streamTrace(command *cobra.Command, options *simulate.Optio
 	return buffered.Flush
 }
 
-// showProgress draws a progress bar on standard error if that is a terminal on which nothing else is printed.
-func (s *simulation) showProgress(command *cobra.Command, options *simulate.Options) *progressBar {
+// showProgress draws a progress bar on standard error if that is a terminal on which nothing else is printed. streams
+// tells that lines are printed meanwhile on standard output.
+func showProgress(command *cobra.Command, options *simulate.Options, streams bool) *progressBar {
 	bar := &progressBar{w: io.Discard, start: time.Now()}
 	file, ok := command.ErrOrStderr().(*os.File)
-	printing := s.streams() && styleFor(command.OutOrStdout()).Width > 0
+	printing := streams && styleFor(command.OutOrStdout()).Width > 0
 	if !ok || printing || !term.IsTerminal(int(file.Fd())) {
 		return bar
 	}

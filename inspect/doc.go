@@ -12,6 +12,8 @@
 //	[Differences]    where two configurations differ in effect
 //	[Plugins]        the registry
 //	[Report]         what came of a simulation
+//	[Explanation]    where a pod is and, if it waits, why, for what, and how far it is from a node; see [Explainer]
+//	[Audit]          whether the events of a simulation woke the pods that they helped; see [RunAudit]
 //
 // Every view writes itself as text for people with its method WriteText, in the [Style] of a terminal or of a file.
 // [WriteJSON] and [WriteYAML] write the exported fields, whose names are stable. [WriteReportHTML] draws a simulation on
@@ -22,5 +24,6 @@
 //
 // # Concurrency
 //
-// Functions of this package have no state. A view may be read by any number of goroutines.
+// Functions of this package have no state. A view may be read by any number of goroutines. An [Explainer] or [Auditor]
+// belongs to one simulation, and to the goroutine that runs it.
 package inspect

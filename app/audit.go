@@ -1,0 +1,48 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rouse-scheduler/rouse/inspect"
+)
+
+func (p *program) auditCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "audit PATH...",
+		Short: "Check whether every event woke the pods that it helped",
+		Long: "Replays manifests and scenarios as simulate does. After every event, the pods that wait are checked against the\n" +
+			"truth: what the plugins say when they are asked, whatever events they registered and whatever their queueing\n" +
+			"hints said. A pod that was left asleep although it would now fit is a missed wake-up: in a cluster it would\n" +
+			"wait for minutes until it is tried anyway. If there are any the exit code is 1.",
+		Example: "  rouse audit cluster.yaml scenario.yaml\n" +
+			"  rouse audit --config scheduler.yaml -o json scenario.yaml",
+		Args: between(1, -1, "at least one file or folder"),
+	}
+	r := p.newReplay(command)
+	output := addOutputFlag(command)
+	command.RunE = func(command *cobra.Command, paths []string) error {
+		start := time.Now()
+		auditor := inspect.NewAuditor(command.Context())
+		cluster, err := r.run(command, paths, auditor, nil)
+		if err != nil {
+			return err
+		}
+		defer cluster.Close()
+		audit := auditor.Audit()
+		audit.Summary.WallSeconds = time.Since(start).Seconds()
+		if err := output.write(command, audit); err != nil {
+			return err
+		}
+		if missed := audit.Summary.MissedWakeups; missed > 0 {
+			return &CheckFailedError{Message: fmt.Sprintf("missed wake-ups: %d", missed)}
+		}
+		return nil
+	}
+	return command
+}

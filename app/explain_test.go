@@ -1,0 +1,167 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rouse-scheduler/rouse/app"
+)
+
+// documentedExplanation is the documented form of rouse explain -o json.
+type documentedExplanation struct {
+	Namespace     string   `json:"namespace"`
+	Name          string   `json:"name"`
+	SchedulerName string   `json:"schedulerName"`
+	At            string   `json:"at"`
+	Pool          string   `json:"pool"`
+	Since         string   `json:"since"`
+	Node          string   `json:"node"`
+	Permission    []string `json:"permission"`
+	Attempts      int      `json:"attempts"`
+	Message       string   `json:"message"`
+	WokenBy       string   `json:"wokenBy"`
+	TriedAgainAt  string   `json:"triedAgainAt"`
+	RejectedAt    string   `json:"rejectedAt"`
+	RejectedBy    []struct {
+		Plugin  string `json:"plugin"`
+		Gate    bool   `json:"gate"`
+		Nodes   int    `json:"nodes"`
+		Reasons []struct {
+			Reason string `json:"reason"`
+			Nodes  int    `json:"nodes"`
+		} `json:"reasons"`
+	} `json:"rejectedBy"`
+	PostFilter string `json:"postFilter"`
+	Wakes      []struct {
+		Plugin string `json:"plugin"`
+		Events []struct {
+			Event string `json:"event"`
+			Hint  bool   `json:"hint"`
+		} `json:"events"`
+	} `json:"wakes"`
+	Heard []struct {
+		At      string `json:"at"`
+		Event   string `json:"event"`
+		Object  string `json:"object"`
+		Plugin  string `json:"plugin"`
+		Answer  string `json:"answer"`
+		Message string `json:"message"`
+	} `json:"heard"`
+	AllNodes   int        `json:"allNodes"`
+	Everywhere []obstacle `json:"everywhere"`
+	Nodes      []struct {
+		Name      string     `json:"name"`
+		Things    int        `json:"things"`
+		Obstacles []obstacle `json:"obstacles"`
+	} `json:"nodes"`
+}
+
+type obstacle struct {
+	Plugin  string   `json:"plugin"`
+	Reason  string   `json:"reason"`
+	Details []string `json:"details"`
+}
+
+func TestExplainPod(t *testing.T) {
+	text := succeed(t, []string{"explain", "pod", "wants-ssd", "--scenario", scenario(t), "--at", "5s"})
+	for _, want := range []string{
+		"Pod default/wants-ssd waits for an event since 0s after 1 attempt; it is 5s now.\nEven if nothing happens it is tried again at 5m0s.\n",
+		"  NodeAffinity      1  node(s) didn't match Pod's node affinity/selector\n",
+		"  NodeAffinity  if its hint says so  NodeAdd NodeUpdateNodeLabel\n",
+		"  n1  1 thing in the way\n    NodeAffinity  node selector disk=ssd: the node has hdd\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text does not contain %q:\n%s", want, text)
+		}
+	}
+	atTheEnd := "Pod default/wants-ssd is on node n1 since 10s after 2 attempts, the last one because of NodeUpdateNodeLabel; it is 10s now.\n"
+	if text := succeed(t, []string{"explain", "pod", "default/wants-ssd", "--scenario", scenario(t)}); !strings.HasPrefix(text, atTheEnd) {
+		t.Errorf("at the end:\n%s\nwant\n%s", text, atTheEnd)
+	}
+}
+
+func TestExplainPodJSON(t *testing.T) {
+	got := decode[documentedExplanation](t, succeed(t, []string{"explain", "pod", "wants-ssd", "--scenario", scenario(t), "--at", "5s", "-o", "json"}))
+	if got.Pool != "unschedulable" || got.At != "5s" || got.Attempts != 1 || got.AllNodes != 1 || got.SchedulerName != "default-scheduler" {
+		t.Errorf("explanation %+v", got)
+	}
+	want := []obstacle{{"NodeAffinity", "node(s) didn't match Pod's node affinity/selector", []string{"node selector disk=ssd: the node has hdd"}}}
+	if len(got.Nodes) != 1 || got.Nodes[0].Name != "n1" || got.Nodes[0].Things != 1 {
+		t.Fatalf("nodes %+v, want n1 with one thing in the way", got.Nodes)
+	}
+	if diff := cmp.Diff(want, got.Nodes[0].Obstacles); diff != "" {
+		t.Errorf("obstacles differ (-want +got):\n%s", diff)
+	}
+	// Lists are never null.
+	for _, form := range []string{"json", "yaml"} {
+		if text := succeed(t, []string{"explain", "pod", "plain", "--scenario", scenario(t), "-o", form}); strings.Contains(text, "null") {
+			t.Errorf("%s has null in it:\n%s", form, text)
+		}
+	}
+}
+
+func TestExplainTakesSeveralPaths(t *testing.T) {
+	folder := filepath.Join("..", "testdata", "quickstart")
+	cluster, timeline := filepath.Join(folder, "cluster.yaml"), filepath.Join(folder, "timeline.yaml")
+	config := filepath.Join(folder, "scheduler.yaml")
+	for _, args := range [][]string{
+		{"--scenario", cluster, timeline},
+		{"--scenario", cluster, "--scenario", timeline},
+	} {
+		text := succeed(t, append([]string{"explain", "pod", "huge", "--config", config, "--at", "65s", "--nodes", "1"}, args...))
+		if !strings.Contains(text, "The closest 1 of 4 nodes\n\n  batch-1  1 thing in the way\n    NodeResourcesFit  cpu: asks 12, free 2 of 8\n") {
+			t.Errorf("%v:\n%s", args, text)
+		}
+	}
+	command := app.NewSchedulerCommand()
+	var stdout, stderr bytes.Buffer
+	command.SetOut(&stdout)
+	command.SetErr(&stderr)
+	command.SetIn(strings.NewReader(labelWakesPod))
+	command.SetContext(t.Context())
+	command.SetArgs([]string{"explain", "pod", "plain", "--scenario", "-"})
+	if code := app.Run(command); code != 0 || !strings.HasPrefix(stdout.String(), "Pod default/plain is on node n1 since 0s") {
+		t.Errorf("standard input: exit code %d, %s%s", code, stdout.String(), stderr.String())
+	}
+}
+
+func TestExplainWrongUsage(t *testing.T) {
+	path := scenario(t)
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"no pod":            {[]string{"pod"}, `needs the name of a pod`},
+		"no scenario":       {[]string{"pod", "web"}, `needs --scenario with at least one file or folder`},
+		"not a name":        {[]string{"pod", "a/b/c", "--scenario", path}, `"a/b/c" is not the name of a pod; write NAME or NAMESPACE/NAME`},
+		"negative nodes":    {[]string{"pod", "plain", "--scenario", path, "--nodes", "-1"}, `--nodes is -1`},
+		"before the start":  {[]string{"pod", "plain", "--scenario", path, "--at", "-1s"}, `before the start`},
+		"misspelt pod":      {[]string{"pod", "wants-sdd", "--scenario", path}, `there is no pod default/wants-sdd at 10s; did you mean "default/wants-ssd"?`},
+		"another namespace": {[]string{"pod", "shop/plain", "--scenario", path}, `there is no pod shop/plain at 10s; did you mean "default/plain"?`},
+		"no such file":      {[]string{"pod", "plain", "--scenario", "nothing.yaml"}, `nothing.yaml`},
+		"another object":    {[]string{"node", "n1"}, `unknown command "node" for "rouse explain"`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := rouse(t, append([]string{"explain"}, test.args...))
+			if got.code != 2 || !strings.Contains(got.stderr, test.want) || got.stdout != "" {
+				t.Errorf("exit code %d, standard error %q, want %q", got.code, got.stderr, test.want)
+			}
+		})
+	}
+}
+
+func TestExplainWithoutPods(t *testing.T) {
+	path := write(t, t.TempDir(), "cluster.yaml", "{apiVersion: v1, kind: Node, metadata: {name: n1}}")
+	got := rouse(t, []string{"explain", "pod", "web", "--scenario", path})
+	if want := "Error: there is no pod default/web at 0s; there are no pods at all\n"; got.code != 2 || got.stderr != want {
+		t.Errorf("exit code %d, standard error %q, want %q", got.code, got.stderr, want)
+	}
+}

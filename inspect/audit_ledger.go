@@ -1,0 +1,106 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/rouse-scheduler/rouse/simulate"
+)
+
+// ledger is where an auditor counts.
+type ledger struct {
+	rows   map[rowKey]*Decisions
+	missed []MissedWakeup
+}
+
+type rowKey struct{ event, plugin string }
+
+func newLedger() ledger { return ledger{rows: map[rowKey]*Decisions{}} }
+
+// row returns the counts of an event and plugin.
+func (l *ledger) row(key rowKey) *Decisions {
+	if l.rows[key] == nil {
+		l.rows[key] = &Decisions{Event: key.event, Plugin: key.plugin}
+	}
+	return l.rows[key]
+}
+
+// miss enters a missed wake-up and returns its index. It returns -1 if the pod missed one in the same way before, in the
+// same sleep: earlier has the indexes of those.
+func (l *ledger) miss(missed MissedWakeup, earlier []int) int {
+	for _, index := range earlier {
+		if l.missed[index].Event == missed.Event && sameBlame(l.missed[index].Blame, missed.Blame) {
+			return -1
+		}
+	}
+	l.missed = append(l.missed, missed)
+	for _, blame := range missed.Blame {
+		row := l.row(rowKey{blame.Event, blame.Plugin})
+		row.MissedWakeups++
+		if blame.Why == WhySkipped {
+			row.RightSkips-- // it was not
+		}
+	}
+	return len(l.missed) - 1
+}
+
+func sameBlame(a, b []Blame) bool {
+	return slices.EqualFunc(a, b, func(a, b Blame) bool {
+		return a.Plugin == b.Plugin && a.Event == b.Event && a.Why == b.Why
+	})
+}
+
+// wokeUp completes missed wake-ups of a pod that stops waiting.
+func (l *ledger) wokeUp(indexes []int, at simulate.Time, event string) {
+	for _, index := range indexes {
+		l.missed[index].Until, l.missed[index].WokenBy = at.String(), event
+	}
+}
+
+// Audit returns what the auditor found so far.
+func (a *Auditor) Audit() *Audit {
+	report := a.cluster.Report()
+	audit := &Audit{
+		Profiles:  report.Profiles,
+		Decisions: []Decisions{},
+		Missed:    slices.Clone(a.ledger.missed),
+		Summary: AuditSummary{
+			Nodes: report.Summary.Nodes, Pods: report.Summary.Pods, VirtualSeconds: report.Summary.VirtualSeconds,
+			MissedWakeups: len(a.ledger.missed),
+		},
+	}
+	if audit.Missed == nil {
+		audit.Missed = []MissedWakeup{}
+	}
+	for _, row := range a.ledger.rows {
+		audit.Decisions = append(audit.Decisions, *row)
+		audit.Summary.RightWakeups += row.RightWakeups
+		audit.Summary.WastedWakeups += row.WastedWakeups
+		audit.Summary.RightSkips += row.RightSkips
+	}
+	rank := eventRanks()
+	slices.SortFunc(audit.Decisions, func(a, b Decisions) int {
+		return cmp.Or(cmp.Compare(rank(a.Event), rank(b.Event)), cmp.Compare(a.Event, b.Event), cmp.Compare(a.Plugin, b.Plugin))
+	})
+	audit.Warnings = slices.Sorted(maps.Keys(a.truth.faults))
+	if a.unjudged > 0 {
+		audit.Warnings = append(audit.Warnings, "not judged, because something later than Filter rejected them: "+count(a.unjudged, "pod"))
+	}
+	if a.fault != nil {
+		audit.Warnings = append(audit.Warnings, a.fault.Error())
+	}
+	return audit
+}
+
+// eventRanks returns the place of events in the table of events; custom ones come last.
+func eventRanks() func(label string) int {
+	ranks := map[string]int{}
+	for i, label := range EventLabels() {
+		ranks[label] = i + 1
+	}
+	return func(label string) int { return cmp.Or(ranks[label], len(ranks)+1) }
+}

@@ -1,0 +1,124 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteText writes the figures, a table of the decisions and what was missed.
+func (a *Audit) WriteText(w io.Writer, style Style) error {
+	var b strings.Builder
+	s := a.Summary
+	fmt.Fprintf(&b, "%s on %s, %s of virtual time, audited in %s\n\n", count(s.Pods, "pod"), count(s.Nodes, "node"),
+		seconds(s.VirtualSeconds), seconds(s.WallSeconds))
+	missedColor := green
+	if s.MissedWakeups > 0 {
+		missedColor = red
+	}
+	figures := table{indent: "  ", right: map[int]bool{1: true}}
+	figures.cells(cell{text: "right wake-ups"}, cell{decimal(s.RightWakeups), bold}, cell{"pods that then fitted, or that the plugin kept off fewer nodes", dim})
+	figures.cells(cell{text: "wasted wake-ups"}, cell{decimal(s.WastedWakeups), bold}, cell{"pods that the plugin still kept off the same nodes", dim})
+	figures.cells(cell{text: "right skips"}, cell{decimal(s.RightSkips), bold}, cell{"pods left asleep that would not have fitted", dim})
+	figures.cells(cell{text: "missed wake-ups"}, cell{decimal(s.MissedWakeups), missedColor}, cell{"pods left asleep that would have fitted", dim})
+	figures.draw(&b, style)
+	a.drawDecisions(&b, style)
+	a.drawMissed(&b, style)
+	for _, warning := range a.Warnings {
+		fmt.Fprintf(&b, "\n%s\n", style.paint(yellow, "Warning: "+warning))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (a *Audit) drawDecisions(b *strings.Builder, style Style) {
+	if len(a.Decisions) == 0 {
+		b.WriteString("\nNo event was put to a plugin that had rejected a waiting pod.\n")
+		return
+	}
+	b.WriteByte('\n')
+	list := table{
+		indent: "  ", header: []string{"EVENT", "PLUGIN", "RIGHT", "WASTED", "SKIPPED", "MISSED"},
+		right: map[int]bool{2: true, 3: true, 4: true, 5: true},
+	}
+	for _, row := range a.Decisions {
+		event := row.Event
+		if event == "" {
+			event = "(no event)"
+		}
+		list.cells(cell{event, cyan}, cell{text: row.Plugin}, numberCell(row.RightWakeups, green), numberCell(row.WastedWakeups, yellow),
+			numberCell(row.RightSkips, plain), numberCell(row.MissedWakeups, red))
+	}
+	list.draw(b, style)
+}
+
+// numberCell dims zeros, so that the others stand out.
+func numberCell(n int, c color) cell {
+	if n == 0 {
+		return cell{"0", dim}
+	}
+	return cell{decimal(n), c}
+}
+
+func (a *Audit) drawMissed(b *strings.Builder, style Style) {
+	if len(a.Missed) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", style.paint(bold, "Missed wake-ups"))
+	for i := range a.Missed {
+		missed := &a.Missed[i]
+		fmt.Fprintf(b, "\n  %s\n", style.paint(red, missed.String()))
+		for _, blame := range missed.Blame {
+			fmt.Fprintf(b, "    %s\n", blame.describe(missed))
+		}
+		fmt.Fprintf(b, "    %s\n", style.paint(dim, missed.end()))
+	}
+}
+
+// String says in a line what was missed.
+func (m *MissedWakeup) String() string {
+	cause := m.Event
+	switch {
+	case cause == "":
+		cause = m.Change
+	case m.Change != "":
+		cause += " (" + m.Change + ")"
+	}
+	return fmt.Sprintf("%v  pod %s would go to node %s since %s, but was left asleep", m.At, m.Pod, m.Node, cause)
+}
+
+// end says what became of the pod.
+func (m *MissedWakeup) end() string {
+	if m.Until == "" {
+		return "It slept to the end."
+	}
+	return fmt.Sprintf("It slept until %s, when %s woke it.", m.Until, m.WokenBy)
+}
+
+// describe says what a plugin did wrong.
+func (b *Blame) describe(missed *MissedWakeup) string {
+	text := fmt.Sprintf("plugin %s, which rejected the pod, ", b.Plugin)
+	event := b.Event
+	if event == "" {
+		event = "the change"
+	}
+	switch b.Why {
+	case WhySkipped:
+		text += fmt.Sprintf("registered %s, but its hint returned QueueSkip", event)
+	case WhyNotRegistered:
+		text += fmt.Sprintf("did not register %s", event)
+	case WhyNotAnnounced:
+		text += fmt.Sprintf("did not hear of it: the scheduler does not announce %s", event)
+	case WhyNotAsked:
+		text += fmt.Sprintf("registered %s, but its hint was not asked about this pod", event)
+	case WhyHeldBack:
+		text += fmt.Sprintf("wanted the pod back for %s, but only other pods were to be woken", event)
+	}
+	if b.At != missed.At {
+		text += fmt.Sprintf(", at %v", b.At)
+	}
+	return text
+}

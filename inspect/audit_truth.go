@@ -1,0 +1,367 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/cache"
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/nodeaffinity"
+	"github.com/rouse-scheduler/rouse/plugins/nodename"
+	"github.com/rouse-scheduler/rouse/plugins/nodeports"
+	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
+	"github.com/rouse-scheduler/rouse/plugins/nodeunschedulable"
+	"github.com/rouse-scheduler/rouse/plugins/tainttoleration"
+	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/simulate"
+)
+
+// truth knows which nodes would take which pods, by running PreFilter and Filter as an attempt would. Hints have no part
+// in it. Pods that plugins cannot tell apart share an answer, and a plugin that judges a node by nothing but the pod and
+// the node itself is not asked again while the node stays as it is.
+type truth struct {
+	ctx     context.Context
+	cluster *simulate.Cluster
+	classes map[string]*class
+
+	// round counts the changes.
+	round int
+	// snapshot is that of the cluster, as of its generation; the names of the nodes, their indexes by slot, and those of
+	// the nodes that changed since earlier generations go with it.
+	snapshot   *cache.Snapshot
+	generation int64
+	names      []string
+	indexes    []int
+	changed    map[int64][]int
+	// upheavals counts the changes of anything but pods and nodes, on which any verdict may hang.
+	upheavals int
+	// faults are failures of plugins, each once.
+	faults sets.Set[string]
+}
+
+// class is pods that plugins cannot tell apart.
+type class struct {
+	profile *runtime.Framework
+	pod     *v1.Pod
+	latest  *judgement
+	// round, upheavals and generation are of when the pods were judged.
+	round, upheavals int
+	generation       int64
+}
+
+// judgement says who keeps the pods of a class off which node. It does not change, and is replaced when another answer
+// is found.
+type judgement struct {
+	// names are the nodes, in the order of the snapshot; judgements share them while no node comes or goes.
+	names []string
+	// rejectedBy is the first plugin that rejects the pod on each node, and empty where it fits.
+	rejectedBy []string
+	// open are the indexes of the nodes whose verdict can change although they don't.
+	open []int
+	fits int
+}
+
+func newTruth(ctx context.Context, cluster *simulate.Cluster) *truth {
+	return &truth{ctx: ctx, cluster: cluster, classes: map[string]*class{}, faults: sets.New[string]()}
+}
+
+// changes notes that something has changed; everything tells that it was neither a pod nor a node.
+func (t *truth) changes(everything bool) {
+	t.round++
+	if everything {
+		t.upheavals++
+	}
+}
+
+// refresh brings the snapshot up to date. The round is another one if that makes a difference.
+func (t *truth) refresh() error {
+	snapshot, err := t.cluster.Snapshot()
+	if err != nil {
+		return err
+	}
+	if t.snapshot == nil || snapshot.Generation() != t.generation {
+		t.round++
+		t.snapshot, t.generation, t.changed = snapshot, snapshot.Generation(), map[int64][]int{}
+		t.refreshNames()
+	}
+	return nil
+}
+
+func (t *truth) refreshNames() {
+	nodes := t.nodes()
+	same := len(nodes) == len(t.names)
+	for i := 0; same && i < len(nodes); i++ {
+		same = nodes[i].Node().Name == t.names[i]
+	}
+	if !same {
+		t.names = make([]string, len(nodes))
+		for i, node := range nodes {
+			t.names[i] = node.Node().Name
+		}
+	}
+	t.indexes = slices.Grow(t.indexes[:0], t.snapshot.SlotCount())[:t.snapshot.SlotCount()]
+	for i, slot := range t.snapshot.SlotOrder() {
+		t.indexes[slot] = i
+	}
+}
+
+func (t *truth) nodes() []fwk.NodeInfo {
+	nodes, _ := t.snapshot.List() // never fails
+	return nodes
+}
+
+// changedSince returns the indexes of the nodes that changed since a generation of the snapshot.
+func (t *truth) changedSince(generation int64) []int {
+	if found, known := t.changed[generation]; known {
+		return found
+	}
+	found := []int{}
+	for slot := range t.snapshot.ChangedSince(generation) {
+		if t.snapshot.NodeAt(slot) != nil {
+			found = append(found, t.indexes[slot])
+		}
+	}
+	t.changed[generation] = found
+	return found
+}
+
+// classOf returns the class of a pod; nil if no profile is responsible for it.
+func (t *truth) classOf(pod *v1.Pod) *class {
+	profile := t.cluster.Scheduler().Profiles()[pod.Spec.SchedulerName]
+	if profile == nil {
+		return nil
+	}
+	key := classKey(pod)
+	found := t.classes[key]
+	if found == nil {
+		found = &class{profile: profile, pod: pod}
+		t.classes[key] = found
+	}
+	return found
+}
+
+// classKey is everything about a pod that plugins may go by. The name counts where other objects are named after the pod.
+func classKey(pod *v1.Pod) string {
+	key := struct {
+		Namespace   string
+		UID         types.UID
+		Labels      map[string]string
+		Annotations map[string]string
+		Owners      []metav1.OwnerReference
+		Spec        *v1.PodSpec
+		Nominated   string
+	}{
+		Namespace: pod.Namespace, Labels: pod.Labels, Annotations: pod.Annotations, Owners: pod.OwnerReferences,
+		Spec: &pod.Spec, Nominated: pod.Status.NominatedNodeName,
+	}
+	ephemeral := func(volume v1.Volume) bool { return volume.Ephemeral != nil }
+	if slices.ContainsFunc(pod.Spec.Volumes, ephemeral) || len(pod.Spec.ResourceClaims) > 0 {
+		key.UID = pod.UID
+	}
+	text, err := json.Marshal(key)
+	if err != nil { // it came out of JSON
+		return string(pod.UID)
+	}
+	return string(text)
+}
+
+// forget drops the classes that are not among the given ones.
+func (t *truth) forget(except map[*class]bool) {
+	for key, class := range t.classes {
+		if !except[class] {
+			delete(t.classes, key)
+		}
+	}
+}
+
+// judge returns who keeps the pods of a class off which node at this moment.
+func (t *truth) judge(c *class) (*judgement, error) {
+	if err := t.refresh(); err != nil {
+		return nil, err
+	}
+	if c.latest != nil && c.round == t.round {
+		return c.latest, nil
+	}
+	q := t.ask(c)
+	before := c.latest
+	keep := before != nil && c.upheavals == t.upheavals && sameNames(before.names, t.names)
+	if keep {
+		c.latest = q.renew(before, append(slices.Clone(before.open), t.changedSince(c.generation)...))
+	} else {
+		c.latest = q.all()
+	}
+	c.round, c.upheavals, c.generation = t.round, t.upheavals, t.generation
+	return c.latest, nil
+}
+
+// sameNames tells whether two judgements share their list of nodes.
+func sameNames(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// question is the state of asking the plugins about a class.
+type question struct {
+	*truth
+	class *class
+	state *framework.CycleState
+	// everywhere is the plugin that rejects the pods on all nodes, empty if none does.
+	everywhere string
+	// left are the nodes that PreFilter left, and narrowing is a plugin that left others out.
+	left      *fwk.PreFilterResult
+	narrowing string
+}
+
+func (t *truth) ask(c *class) *question {
+	q := &question{truth: t, class: c, state: framework.NewCycleState()}
+	left, status, narrowing := c.profile.RunPreFilterPlugins(t.ctx, q.state, c.pod)
+	if !status.IsSuccess() {
+		q.everywhere = q.rejecter(status)
+		return q
+	}
+	q.left = left
+	if len(narrowing) > 0 {
+		q.narrowing = sets.List(narrowing)[0]
+	}
+	return q
+}
+
+// rejecter returns the plugin of a status, and remembers failures.
+func (t *truth) rejecter(status *fwk.Status) string {
+	if !status.IsRejected() {
+		t.faults.Insert(fmt.Sprintf("plugin %s failed to judge a pod: %s", status.Plugin(), status.Message()))
+	}
+	if status.Plugin() == "" {
+		return "PreFilter" // it was a combination of plugins
+	}
+	return status.Plugin()
+}
+
+// rejectedBy returns who keeps the pods off a node, and whether that lasts while the node stays as it is.
+func (q *question) rejectedBy(node fwk.NodeInfo) (plugin string, lasts bool) {
+	switch name := node.Node().Name; {
+	case q.everywhere != "":
+		return q.everywhere, false
+	case !q.left.AllNodes() && !q.left.NodeNames.Has(name):
+		return q.narrowing, false
+	}
+	status := q.class.profile.RunFilterPluginsWithNominatedPods(q.ctx, q.state, q.class.pod, node)
+	if status.IsSuccess() {
+		return "", false
+	}
+	plugin = q.rejecter(status)
+	return plugin, judgesNodesAlone(q.class.profile.Plugin(plugin)) && len(q.class.profile.NominatedPodsForNode(node.Node().Name)) == 0
+}
+
+// judgesNodesAlone tells whether the verdict of a plugin on a node can only change with the node, with an object that is
+// neither a pod nor a node, or with a nomination.
+func judgesNodesAlone(plugin fwk.Plugin) bool {
+	switch plugin.(type) {
+	case *nodeaffinity.Plugin, *nodename.Plugin, *nodeports.Plugin, *noderesourcesfit.Plugin, *nodeunschedulable.Plugin,
+		*tainttoleration.Plugin:
+		return true
+	}
+	return false
+}
+
+// all asks about every node.
+func (q *question) all() *judgement {
+	nodes := q.nodes()
+	j := &judgement{names: q.names, rejectedBy: make([]string, len(nodes))}
+	for i, node := range nodes {
+		plugin, lasts := q.rejectedBy(node)
+		j.rejectedBy[i] = plugin
+		if !lasts {
+			j.open = append(j.open, i)
+		}
+		if plugin == "" {
+			j.fits++
+		}
+	}
+	return j
+}
+
+// renew asks about some nodes again, and returns the old judgement if that makes no difference.
+func (q *question) renew(old *judgement, indexes []int) *judgement {
+	slices.Sort(indexes)
+	indexes = slices.Compact(indexes)
+	if q.everywhere != "" {
+		return q.renewAll(old)
+	}
+	nodes := q.nodes()
+	var renewed *judgement
+	stillOpen := make([]int, 0, len(indexes))
+	for _, i := range indexes {
+		plugin, lasts := q.rejectedBy(nodes[i])
+		if !lasts {
+			stillOpen = append(stillOpen, i)
+		}
+		if plugin == old.rejectedBy[i] {
+			continue
+		}
+		if renewed == nil {
+			renewed = &judgement{names: old.names, rejectedBy: slices.Clone(old.rejectedBy), fits: old.fits}
+		}
+		renewed.rejectedBy[i] = plugin
+		if plugin == "" {
+			renewed.fits++
+		}
+		if old.rejectedBy[i] == "" {
+			renewed.fits--
+		}
+	}
+	if renewed == nil {
+		if slices.Equal(stillOpen, old.open) {
+			return old
+		}
+		renewed = &judgement{names: old.names, rejectedBy: old.rejectedBy, fits: old.fits}
+	}
+	renewed.open = stillOpen
+	return renewed
+}
+
+// renewAll is renew for pods that are rejected on all nodes.
+func (q *question) renewAll(old *judgement) *judgement {
+	other := func(plugin string) bool { return plugin != q.everywhere }
+	if len(old.open) == len(old.names) && !slices.ContainsFunc(old.rejectedBy, other) {
+		return old
+	}
+	return q.all()
+}
+
+// bestNode returns where a pod of the class would go, by the scores; empty if it fits nowhere. Of several nodes that are
+// as good it is the first.
+func (t *truth) bestNode(c *class) (string, error) {
+	judgement, err := t.judge(c)
+	if err != nil || judgement.fits == 0 {
+		return "", err
+	}
+	q := t.ask(c)
+	var feasible []fwk.NodeInfo
+	for i, node := range t.nodes() {
+		if judgement.rejectedBy[i] == "" {
+			feasible = append(feasible, node)
+		}
+	}
+	best := feasible[0].Node().Name
+	if status := c.profile.RunPreScorePlugins(t.ctx, q.state, c.pod, feasible); !status.IsSuccess() {
+		return best, nil
+	}
+	scores, status := c.profile.RunScorePlugins(t.ctx, q.state, c.pod, feasible)
+	if !status.IsSuccess() {
+		return best, nil
+	}
+	highest := slices.MaxFunc(scores, func(a, b fwk.NodePluginScores) int { return cmp.Compare(a.TotalScore, b.TotalScore) })
+	return highest.Name, nil
+}

@@ -1,0 +1,80 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// setNodes asks every plugin about every node, and keeps the nodes where the least is in the way.
+func (e *Explainer) setNodes(view *Explanation, profile *runtime.Framework, pod *v1.Pod, wanted int) error {
+	snapshot, err := e.cluster.Snapshot()
+	if err != nil {
+		return err
+	}
+	nodes, err := snapshot.List()
+	if err != nil {
+		return err
+	}
+	view.AllNodes = len(nodes)
+	asked := newProbe(e.ctx, profile, pod, nodes)
+	describer := e.newDescriber(profile, pod, nodes)
+	for _, status := range asked.everywhere {
+		view.Everywhere = append(view.Everywhere, describer.obstacle(answer{status: status}))
+	}
+	outlooks := make([]NodeOutlook, 0, len(nodes))
+	for _, node := range nodes {
+		outlook := NodeOutlook{Name: node.Node().Name, Obstacles: []Obstacle{}}
+		for _, rejection := range asked.rejections(node) {
+			obstacle := describer.obstacle(rejection)
+			outlook.Obstacles = append(outlook.Obstacles, obstacle)
+			outlook.Things += obstacle.things()
+		}
+		outlooks = append(outlooks, outlook)
+	}
+	slices.SortStableFunc(outlooks, func(a, b NodeOutlook) int {
+		return cmp.Or(cmp.Compare(a.Things, b.Things), strings.Compare(a.Name, b.Name))
+	})
+	view.Nodes = append(view.Nodes, outlooks[:min(max(wanted, 0), len(outlooks))]...)
+	return nil
+}
+
+// describer says more about rejections than the plugins do.
+type describer struct {
+	details map[string]detailer
+	about   subject
+}
+
+// detailer returns what is in the way on a node, a line for each thing; nothing if it does not know better than the
+// plugin. The node is nil if the plugin rejects the pod on all nodes.
+type detailer func(about *subject, node fwk.NodeInfo, reasons []string) []string
+
+// obstacle describes a rejection.
+func (d *describer) obstacle(rejection answer) Obstacle {
+	status := rejection.status
+	obstacle := Obstacle{Plugin: status.Plugin(), Reason: strings.Join(status.Reasons(), "; "), Details: []string{}}
+	if obstacle.Reason == "" {
+		obstacle.Reason = status.Message()
+	}
+	if details := d.details[obstacle.Plugin]; details != nil && status.IsRejected() {
+		obstacle.Details = append(obstacle.Details, details(&d.about, rejection.node, status.Reasons())...)
+	}
+	if len(rejection.kept) > 0 {
+		kept := make([]string, len(rejection.kept))
+		for i, pod := range rejection.kept {
+			kept[i] = podName(pod.GetPod())
+		}
+		obstacle.Reason += " (room is kept for " + strings.Join(kept, ", ") + ")"
+	}
+	return obstacle
+}
+
+func podName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }

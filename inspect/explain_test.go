@@ -1,0 +1,240 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/simulate"
+)
+
+// crowded is a cluster in which the pod web waits for several reasons, and hears of several events.
+func crowded() string {
+	return documents(
+		"{apiVersion: v1, kind: Node, metadata: {name: batch, labels: {disk: ssd}}, spec: {taints: [{key: dedicated, value: batch, effect: NoSchedule}]}, status: {allocatable: {cpu: 8, memory: 16Gi, pods: 110}}}",
+		"{apiVersion: v1, kind: Node, metadata: {name: closed, labels: {disk: ssd}}, spec: {unschedulable: true, taints: [{key: a, effect: NoSchedule}, {key: b, effect: NoExecute}]}, status: {allocatable: {cpu: 1, memory: 1Gi, pods: 0}}}",
+		node("n1", ", labels: {disk: hdd}"), node("n2", ", labels: {disk: ssd}"),
+		pod("filler", "3500m", ", nodeName: n2"),
+		"{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default}, spec: {nodeSelector: {disk: ssd}, containers: [{name: c, image: i, resources: {requests: {cpu: 2, memory: 2Gi}}}]}}",
+		pod("small", "250m", ", nodeName: n2"),
+		scenario(
+			patchNode("10s", "n1", "labels: {rack: r7}"),
+			deletePod("20s", "small"),
+			patchNode("25s", "n1", "annotations: {note: nobody cares}"),
+			patchNode("1h", "n1", "labels: {disk: ssd}"),
+		),
+	)
+}
+
+func TestExplainWaitingPod(t *testing.T) {
+	cluster := explainedCluster(t, simulate.Options{})
+	input, err := simulate.Parse("input.yaml", []byte(crowded()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.ReplayUntil(input, simulate.Time(30*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	explanation := cluster.explain(t, inspect.DefaultNodes)
+	golden(t, "explain_waiting.txt", text(explanation, inspect.Style{}))
+	golden(t, "explain_waiting_color.txt", text(explanation, inspect.Style{Color: true, Width: 90}))
+	golden(t, "explain_waiting.json", asJSON(explanation))
+	golden(t, "explain_waiting_without_nodes.txt", text(cluster.explain(t, 0), inspect.Style{}))
+	if all := cluster.explain(t, 100); len(all.Nodes) != 4 || all.AllNodes != 4 {
+		t.Errorf("asked for 100 nodes, the explanation has %d of %d, want all 4", len(all.Nodes), all.AllNodes)
+	}
+}
+
+// TestExplainStates has the pod everywhere it can be.
+func TestExplainStates(t *testing.T) {
+	hesitant := &scripted{name: "Hesitant", permit: func(pod *v1.Pod) *fwk.Status {
+		if pod.Labels["hesitate"] != "" {
+			return fwk.NewStatus(fwk.Wait)
+		}
+		return nil
+	}}
+	web := func(metadata, spec string) string {
+		return "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default" + metadata + "}, spec: {containers: [{name: c, image: i}]" + spec + "}}"
+	}
+	late := scenario("{at: 10s, create: " + web("", "") + "}")
+	gone := scenario("{at: 10s, delete: {apiVersion: v1, kind: Pod, metadata: {name: web}}}")
+	tests := map[string]struct {
+		cluster string
+		until   time.Duration
+		want    string
+	}{
+		"bound": {
+			documents(node("n1", ""), late), time.Minute,
+			"Pod default/web is on node n1 since 10s after 1 attempt; it is 1m0s now.\n",
+		},
+		"bound from the beginning": {
+			documents(node("n1", ""), web("", ", nodeName: n1")), time.Minute,
+			"Pod default/web is on node n1, where it was from the beginning; it is 1m0s now.\n",
+		},
+		"woken and bound": {
+			documents(node("n1", ""), web("", ", nodeSelector: {a: b}"), scenario(patchNode("20s", "n1", "labels: {a: b}"))), time.Minute,
+			"Pod default/web is on node n1 since 20s after 2 attempts, the last one because of NodeUpdateNodeLabel; it is 1m0s now.\n" +
+				"\nWhat happened last\n\n" +
+				"   AT  EVENT                OBJECT   PLUGIN        SAID\n" +
+				"  20s  NodeUpdateNodeLabel  Node n1  NodeAffinity  wake it\n",
+		},
+		"waiting for permission": {
+			documents(node("n1", ""), web(", labels: {hesitate: x}", "")), 500 * time.Millisecond,
+			"Pod default/web is to go to node n1 and waits for permission of Hesitant since 0s after 1 attempt; it is 500ms now.\n",
+		},
+		"backing off": {
+			web("", ""), 500 * time.Millisecond, // there are no nodes at all, which no plugin is to blame for
+			"Pod default/web backs off since 0s after 1 attempt, until 1s; it is 500ms now.\nno nodes available to schedule pods\n",
+		},
+		"gated": {
+			documents(node("n1", ""), web("", ", schedulingGates: [{name: g}]")), time.Second,
+			"Pod default/web is gated since 0s and was never tried; it is 1s now.\nEven if nothing happens it is tried again at 5m0s.\n" +
+				"\nRejected by\n\n" +
+				"  PLUGIN                  NODES  REASON\n" +
+				"  SchedulingGates (gate)      -  waiting for scheduling gates: [g]\n" +
+				"\nWhat would wake it\n\n" +
+				"  PLUGIN           WAKES IT             EVENTS\n" +
+				"  SchedulingGates  if its hint says so  TargetPodUpdatePodSchedulingGatesEliminated\n" +
+				"\nThe closest nodes\n\n  n1  would take it now\n",
+		},
+		"gone": {
+			documents(node("n1", ""), web("", ""), gone), time.Minute,
+			"Pod default/web is gone, and was on node n1; it is 1m0s now.\n",
+		},
+		"gone without a node": {
+			documents(web("", ", schedulingGates: [{name: g}]"), gone), time.Minute,
+			"Pod default/web is gone, and never had a node; it is 1m0s now.\n",
+		},
+		"nobody's": {
+			documents(node("n1", ""), web("", ", schedulerName: other")), time.Second,
+			"Pod default/web waits for nothing; it is 1s now.\nno profile has the scheduler name other\n",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cluster := explainedCluster(t, withPlugins(t, hesitant))
+			input, err := simulate.Parse("input.yaml", []byte(test.cluster))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cluster.ReplayUntil(input, simulate.Time(test.until)); err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			if err := cluster.explain(t, 3).WriteText(&b, inspect.Style{}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, b.String()); diff != "" {
+				t.Errorf("text differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestExplainUnknownPod(t *testing.T) {
+	cluster := explainedCluster(t, simulate.Options{})
+	cluster.replay(t, documents(node("n1", ""), pod("wed", "1", "")))
+	_, err := cluster.explainer.Explain(3)
+	var missing *inspect.NoSuchPodError
+	if !errors.As(err, &missing) {
+		t.Fatalf("got error %v, want a NoSuchPodError", err)
+	}
+	if diff := cmp.Diff([]string{"default/wed"}, missing.Pods); diff != "" || err.Error() != "there is no pod default/web at 0s" {
+		t.Errorf("got %v with pods %v", err, missing.Pods)
+	}
+}
+
+// TestExplainQuotesOtherPlugins has a plugin out of the tree that knows things of its own, and waits for nothing.
+func TestExplainQuotesOtherPlugins(t *testing.T) {
+	strict := &scripted{name: "Strict", accepts: wantsLabel("rack"), reason: "node(s) were in no rack"}
+	cluster := explainedCluster(t, withPlugins(t, strict))
+	cluster.replay(t, documents(node("n1", ""), pod("web", "5", "")))
+	explanation := cluster.explain(t, 1)
+	want := []inspect.NodeOutlook{{Name: "n1", Things: 2, Obstacles: []inspect.Obstacle{
+		{Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Details: []string{"cpu: asks 5, free 4 of 4"}},
+		{Plugin: "Strict", Reason: "node(s) were in no rack", Details: []string{}},
+	}}}
+	if diff := cmp.Diff(want, explanation.Nodes); diff != "" {
+		t.Errorf("nodes differ (-want +got):\n%s", diff)
+	}
+	// Only the first plugin rejected the pod, so that only its events count.
+	if len(explanation.Wakes) != 1 || explanation.Wakes[0].Plugin != "NodeResourcesFit" {
+		t.Errorf("wakes are %+v, want those of NodeResourcesFit", explanation.Wakes)
+	}
+	cluster = explainedCluster(t, withPlugins(t, strict))
+	cluster.replay(t, documents(node("n1", ""), pod("web", "1", "")))
+	var b strings.Builder
+	if err := cluster.explain(t, 1).WriteText(&b, inspect.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "Strict  never     it waits for no event\n") || !strings.Contains(b.String(), "    Strict  node(s) were in no rack\n") {
+		t.Errorf("the text should quote the plugin, and say that it waits for nothing:\n%s", b.String())
+	}
+}
+
+// TestExplainEverywhere has a claim that is not there, which PreFilter finds out.
+func TestExplainEverywhere(t *testing.T) {
+	cluster := explainedCluster(t, simulate.Options{})
+	cluster.replay(t, documents(node("n1", ""), pod("web", "5", volumeOf("missing"))))
+	explanation := cluster.explain(t, 1)
+	if len(explanation.RejectedBy) != 1 || explanation.RejectedBy[0].Nodes != 1 {
+		t.Errorf("rejected by %+v, want one plugin on the only node", explanation.RejectedBy)
+	}
+	if len(explanation.Everywhere) == 0 || !strings.Contains(explanation.Everywhere[0].Reason, `"missing" not found`) {
+		t.Errorf("in the way everywhere is %+v, want the claim that is missing", explanation.Everywhere)
+	}
+	if nodes := explanation.Nodes; len(nodes) != 1 || !slices.Contains(nodes[0].Obstacles[0].Details, "cpu: asks 5, free 4 of 4") {
+		t.Errorf("nodes are %+v, want the CPU that is missing besides", nodes)
+	}
+	var b strings.Builder
+	if err := explanation.WriteText(&b, inspect.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "In the way on every node\n\n  ") {
+		t.Errorf("text:\n%s", b.String())
+	}
+}
+
+// TestExplainRememberedEvents has more events than are remembered, and then another pod of the name.
+func TestExplainRememberedEvents(t *testing.T) {
+	steps := make([]string, 0, 30)
+	for i := range 30 {
+		steps = append(steps, patchNode(fmt.Sprintf("%ds", i+1), "n1", fmt.Sprintf("labels: {count: '%d'}", i)))
+	}
+	cluster := explainedCluster(t, simulate.Options{})
+	cluster.replay(t, documents(node("n1", ""), pod("web", "1", ", nodeSelector: {a: b}"), scenario(steps...)))
+	heard := cluster.explain(t, 0).Heard
+	want := inspect.Heard{At: seconds(30), Event: "NodeUpdateNodeLabel", Object: "Node n1", Plugin: "NodeAffinity", Answer: inspect.AnswerSkip}
+	if len(heard) != 20 || heard[19] != want || heard[0].At != seconds(11) {
+		t.Errorf("%d events are remembered, the first is %+v and the last %+v; want the last 20", len(heard), heard[0], heard[19])
+	}
+	cluster.replay(t, scenario(
+		"{at: 1s, delete: {apiVersion: v1, kind: Pod, metadata: {name: web}}}",
+		"{at: 2s, create: "+pod("web", "1", ", nodeSelector: {c: d}")+"}",
+		patchNode("3s", "n1", "labels: {count: x}"),
+	))
+	if heard = cluster.explain(t, 0).Heard; len(heard) != 1 {
+		t.Errorf("the second pod of the name heard %+v, want one event", heard)
+	}
+}
+
+// TestExplainFlush has a pod that was tried again because it waited too long.
+func TestExplainFlush(t *testing.T) {
+	cluster := explainedCluster(t, simulate.Options{})
+	cluster.replay(t, documents(node("n1", ""), pod("web", "1", ", nodeSelector: {a: b}"), scenario(patchNode("6m", "n1", "annotations: {a: b}"))))
+	want := []inspect.Heard{{At: seconds(300) + 1, Event: "UnschedulableTimeout", Answer: inspect.AnswerQueue}}
+	if diff := cmp.Diff(want, cluster.explain(t, 0).Heard); diff != "" {
+		t.Errorf("heard differs (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,218 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/rouse-scheduler/rouse/simulate"
+)
+
+// WriteText writes the state of the pod in a sentence, and below it what there is to say.
+func (e *Explanation) WriteText(w io.Writer, style Style) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", style.paint(bold, "Pod "+e.Namespace+"/"+e.Name), e.state(style))
+	if e.TriedAgainAt != "" && e.Pool != simulate.PoolBackoff {
+		fmt.Fprintf(&b, "Even if nothing happens it is tried again at %s.\n", e.TriedAgainAt)
+	}
+	if message := e.message(); message != "" {
+		fmt.Fprintf(&b, "%s\n", message)
+	}
+	e.drawRejections(&b, style)
+	e.drawWakes(&b, style)
+	e.drawHeard(&b, style)
+	e.drawNodes(&b, style)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// state says where the pod is, since when and after how much.
+func (e *Explanation) state(style Style) string {
+	since := ""
+	if e.Since != "" {
+		since = " since " + e.Since
+	}
+	attempts := " after " + count(e.Attempts, "attempt")
+	if e.Attempts == 0 {
+		attempts = " and was never tried"
+	}
+	now := fmt.Sprintf("; it is %v now.", e.At)
+	switch e.Pool {
+	case simulate.PoolBound:
+		text := style.paint(green, "is on node "+e.Node) + since
+		if e.Since == "" {
+			return text + ", where it was from the beginning" + now
+		}
+		if e.WokenBy != "" {
+			attempts += ", the last one because of " + e.WokenBy
+		}
+		return text + attempts + now
+	case simulate.PoolActive:
+		switch {
+		case len(e.Permission) > 0:
+			return style.paint(green, "is to go to node "+e.Node) + " and waits for permission of " + strings.Join(e.Permission, ", ") + since + attempts + now
+		default:
+			return style.paint(green, "is about to be tried") + since + attempts + now
+		}
+	case simulate.PoolBackoff:
+		return style.paint(yellow, "backs off") + since + attempts + fmt.Sprintf(", until %s", e.TriedAgainAt) + now
+	case simulate.PoolGated:
+		return style.paint(yellow, "is gated") + since + attempts + now
+	case simulate.PoolDeleted:
+		if e.Node != "" {
+			return "is gone, and was on node " + e.Node + now
+		}
+		return "is gone, and never had a node" + now
+	}
+	if e.Since == "" { // the queue does not know it
+		return style.paint(yellow, "waits for nothing") + now
+	}
+	return style.paint(yellow, "waits for an event") + since + attempts + now
+}
+
+// message returns the message where the lists below do not say as much.
+func (e *Explanation) message() string {
+	if len(e.RejectedBy) > 0 || e.Pool == simulate.PoolBound {
+		return ""
+	}
+	return e.Message
+}
+
+func (e *Explanation) drawRejections(b *strings.Builder, style Style) {
+	if len(e.RejectedBy) == 0 {
+		return
+	}
+	title := "Rejected by"
+	if e.RejectedAt != "" {
+		title = fmt.Sprintf("Rejected at %s by", e.RejectedAt)
+	}
+	fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, title))
+	list := table{indent: "  ", header: []string{"PLUGIN", "NODES", "REASON"}, right: map[int]bool{1: true}}
+	for _, rejection := range e.RejectedBy {
+		name := rejection.Plugin
+		if rejection.Gate {
+			name += " (gate)"
+		}
+		if len(rejection.Reasons) == 0 {
+			list.cells(cell{name, cyan}, nodesCell(rejection, rejection.Nodes), cell{"-", dim})
+		}
+		for i, reason := range rejection.Reasons {
+			if i > 0 {
+				name = ""
+			}
+			list.cells(cell{name, cyan}, nodesCell(rejection, reason.Nodes), cell{text: reason.Reason})
+		}
+	}
+	list.draw(b, style)
+	if e.PostFilter != "" {
+		fmt.Fprintf(b, "\n  Nor could room be made: %s\n", e.PostFilter)
+	}
+}
+
+func nodesCell(rejection Rejection, nodes int) cell {
+	if rejection.Gate {
+		return cell{"-", dim}
+	}
+	return cell{text: decimal(nodes)}
+}
+
+func (e *Explanation) drawWakes(b *strings.Builder, style Style) {
+	if len(e.Wakes) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "What would wake it"))
+	list := table{indent: "  ", header: []string{"PLUGIN", "WAKES IT", "EVENTS"}}
+	for _, wake := range e.Wakes {
+		hinted, always := wake.labels(true), wake.labels(false)
+		if len(hinted) > 0 {
+			list.cells(cell{wake.Plugin, cyan}, cell{"if its hint says so", green}, cell{text: strings.Join(hinted, " ")})
+		}
+		if len(always) > 0 {
+			list.cells(cell{wake.Plugin, cyan}, cell{"always", yellow}, cell{text: strings.Join(always, " ")})
+		}
+		if len(wake.Events) == 0 {
+			list.cells(cell{wake.Plugin, cyan}, cell{"never", red}, cell{"it waits for no event", dim})
+		}
+	}
+	list.draw(b, style)
+}
+
+func (w *Wake) labels(hint bool) []string {
+	var labels []string
+	for _, event := range w.Events {
+		if event.Hint == hint {
+			labels = append(labels, event.Event)
+		}
+	}
+	return labels
+}
+
+func (e *Explanation) drawHeard(b *strings.Builder, style Style) {
+	if len(e.Heard) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "What happened last"))
+	list := table{indent: "  ", header: []string{"AT", "EVENT", "OBJECT", "PLUGIN", "SAID"}, right: map[int]bool{0: true}}
+	for _, heard := range e.Heard {
+		said := cell{"leave it asleep", dim}
+		switch heard.Answer {
+		case AnswerQueue:
+			said = cell{"wake it", green}
+		case AnswerError:
+			said = cell{"wake it, because of an error: " + oneLine(heard.Message), red}
+		}
+		list.cells(cell{text: heard.At.String()}, cell{heard.Event, cyan}, cell{text: cmp.Or(heard.Object, "-")},
+			cell{text: cmp.Or(heard.Plugin, "-")}, said)
+	}
+	list.draw(b, style)
+}
+
+func (e *Explanation) drawNodes(b *strings.Builder, style Style) {
+	if len(e.Everywhere) > 0 {
+		fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "In the way on every node"))
+		drawObstacles(b, style, "  ", e.Everywhere)
+	}
+	if len(e.Nodes) == 0 {
+		return
+	}
+	title := "The closest nodes"
+	if len(e.Nodes) < e.AllNodes {
+		title = fmt.Sprintf("The closest %d of %d nodes", len(e.Nodes), e.AllNodes)
+	}
+	fmt.Fprintf(b, "\n%s\n", style.paint(bold, title))
+	for _, node := range e.Nodes {
+		things := count(node.Things, "thing") + " in the way"
+		switch {
+		case node.Things == 0 && len(e.Everywhere) > 0:
+			things = "nothing else in the way"
+		case node.Things == 0:
+			things = "would take it now"
+		}
+		fmt.Fprintf(b, "\n  %s  %s\n", style.paint(cyan, node.Name), style.paint(dim, things))
+		drawObstacles(b, style, "    ", node.Obstacles)
+	}
+}
+
+// drawObstacles writes what is known in detail, or else the reasons of the plugins.
+func drawObstacles(b *strings.Builder, style Style, indent string, obstacles []Obstacle) {
+	list := table{indent: indent}
+	for _, obstacle := range obstacles {
+		lines := obstacle.Details
+		if len(lines) == 0 {
+			lines = []string{obstacle.Reason}
+		}
+		name := obstacle.Plugin
+		for i, line := range slices.Clone(lines) {
+			if i > 0 {
+				name = ""
+			}
+			list.cells(cell{text: name}, cell{line, yellow})
+		}
+	}
+	list.draw(b, style)
+}
