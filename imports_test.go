@@ -39,8 +39,9 @@ func layers() []layer {
 	return []layer{
 		{folder: ".", may: nil},
 		{folder: "cmd/rouse", may: []string{"app"}},
-		{folder: "app", may: belowApp},
+		{folder: "app", may: append([]string{"features"}, belowApp...)},
 		{folder: "inspect", may: belowInspect},
+		{folder: "features", may: nil},
 		{folder: "plugintest", may: belowInspect},
 		{folder: "simulate", may: belowSimulate},
 		{folder: "scheduler", may: belowScheduler},

@@ -32,6 +32,7 @@ func NewSchedulerCommand(options ...Option) *cobra.Command {
 	}
 	command.SetFlagErrorFunc(flagError)
 	command.AddCommand(
+		p.runCommand(),
 		p.simulateCommand(),
 		p.eventsCommand(),
 		p.explainCommand(),
