@@ -1,0 +1,102 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"context"
+	"iter"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// SlotLister is what a snapshot offers, beside the official lister, to code that keeps what it knows about nodes from
+// one scheduling cycle to the next: every node has a slot, a small integer that stays the same for as long as the node
+// lives, so that knowledge lies in flat arrays, and the slots that changed can be asked for. Plugins get it by asserting
+// the type of fwk.Handle.SnapshotSharedLister.
+//
+// It may be read by many goroutines, but not while the snapshot is being updated, which happens between cycles.
+type SlotLister interface {
+	fwk.SharedLister
+	// Generation grows with every update that found a change; zero before the first.
+	Generation() int64
+	// NodeCount is the number of nodes.
+	NodeCount() int
+	// SlotCount is larger than every slot in use.
+	SlotCount() int
+	// NodeAt returns the node in a slot, nil if there is none.
+	NodeAt(slot int) fwk.NodeInfo
+	// Slot returns the slot of a node, and whether there is such a node.
+	Slot(nodeName string) (int, bool)
+	// SlotOrder returns the slots of the nodes in NodeInfos().List(), index by index. It must not be changed.
+	SlotOrder() []int
+	// ChangedSince yields the slots whose node, or whose pods, changed after a generation, once each.
+	ChangedSince(generation int64) iter.Seq[int]
+}
+
+// FilterKeyPlugin is an optional interface of Filter plugins whose answer about a node hangs on a part of the pod and on
+// the node info, and on nothing else: no other node, no other object, no clock. Their answers are kept in a column, and
+// only the nodes that changed are asked about again, through the official Filter.
+type FilterKeyPlugin interface {
+	fwk.FilterPlugin
+	// AppendFilterKey appends what Filter reads of the pod, such that pods with equal keys get equal answers, and
+	// returns false if there is no such key for this pod; it is then asked about every node in every cycle. It is
+	// called after PreFilter with the state that PreFilter has filled, and must not write to it.
+	AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, ok bool)
+}
+
+// FilterSlotsPlugin is an optional interface of Filter plugins that answer about many nodes in one call faster than in
+// many. It does not change what is answered.
+type FilterSlotsPlugin interface {
+	fwk.FilterPlugin
+	// FilterSlots sets statuses[i], which is nil before, to what Filter would say of the node in slots[i]. The statuses
+	// may be shared. It is called concurrently for different slots of one cycle. A failure is returned.
+	FilterSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes SlotLister, slots []int, statuses []*fwk.Status) *fwk.Status
+}
+
+// Scale is how the raw scores of a plugin become scores from 0 to 100.
+type Scale int
+
+// The scales that columns know.
+const (
+	// ScaleNone takes scores as they are.
+	ScaleNone Scale = iota
+	// ScaleToHighest is DefaultNormalizeScore: the highest score among the nodes that take the pod becomes 100.
+	ScaleToHighest
+	// ScaleToHighestReversed is DefaultNormalizeScore reversed: the highest becomes 0.
+	ScaleToHighestReversed
+)
+
+// ScoreKeyPlugin is an optional interface of Score plugins whose raw score of a node hangs on a part of the pod and on
+// the node info, and on nothing else, and whose NormalizeScore is one of the scales. PreScore of such a plugin must not
+// read the nodes that it is given.
+type ScoreKeyPlugin interface {
+	fwk.ScorePlugin
+	// AppendScoreKey is as [FilterKeyPlugin.AppendFilterKey]; it is called after PreScore.
+	AppendScoreKey(key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, ok bool)
+	// Scale is how raw scores become final ones.
+	Scale() Scale
+}
+
+// ScoreSlotsPlugin is an optional interface beside [ScoreKeyPlugin] for plugins that score many nodes in one call faster
+// than in many.
+type ScoreSlotsPlugin interface {
+	ScoreKeyPlugin
+	// ScoreSlots sets scores[i] to what Score would say of the node in slots[i]. It is called concurrently for different
+	// slots of one cycle.
+	ScoreSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes SlotLister, slots []int, scores []int64) *fwk.Status
+}
+
+// ScoreAllPlugin is an optional interface of Score plugins whose score of a node hangs on other nodes, and which keep
+// counts that make it cheap to score all of them at once. The result is the same as that of PreScore, Score and
+// NormalizeScore, which are not called where this is.
+type ScoreAllPlugin interface {
+	fwk.ScorePlugin
+	// PreScoreAll prepares for ScoreAll without the list of nodes that take the pod. Skip means that all scores are
+	// zero.
+	PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes SlotLister) *fwk.Status
+	// ScoreAll sets scores[i] to the final score, from 0 to 100, of the node in slots[i]; the slots are those of all
+	// nodes that take the pod.
+	ScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes SlotLister, slots []int, scores []int64) *fwk.Status
+}
