@@ -39,9 +39,10 @@ func layers() []layer {
 	return []layer{
 		{folder: ".", may: nil},
 		{folder: "cmd/rouse", may: []string{"app"}},
-		{folder: "app", may: append([]string{"features"}, belowApp...)},
+		{folder: "app", may: append([]string{"features", "extender"}, belowApp...)},
 		{folder: "inspect", may: belowInspect},
 		{folder: "features", may: nil},
+		{folder: "extender", may: []string{"profiles", "framework"}},
 		{folder: "plugintest", may: belowInspect},
 		{folder: "simulate", may: belowSimulate},
 		{folder: "scheduler", may: belowScheduler},
