@@ -38,6 +38,9 @@ var (
 //
 // [RunAudit] does all that.
 type Auditor struct {
+	scheduler.NoObserver
+	queue.NoQueueObserver
+
 	ctx     context.Context
 	cluster *simulate.Cluster
 	truth   *truth
@@ -159,12 +162,6 @@ func (a *Auditor) HintEvaluated(result queue.HintResult) {
 	}
 }
 
-// InFlightEvents implements queue.Observer.
-func (a *Auditor) InFlightEvents(string, int) {}
-
-// AttemptStarted implements scheduler.Observer.
-func (a *Auditor) AttemptStarted(*v1.Pod, int) {}
-
 // AttemptFailed implements scheduler.Observer. A pod that had got a node makes room again, which is announced as the
 // deletion of a pod there.
 func (a *Auditor) AttemptFailed(failure scheduler.Failure) {
@@ -197,6 +194,3 @@ func (a *Auditor) sleeps(s *sleeper) bool {
 	defer a.mu.Unlock()
 	return a.asleep[s.pod.UID] == s
 }
-
-// PodBound implements scheduler.Observer.
-func (a *Auditor) PodBound(*v1.Pod, string) {}

@@ -34,6 +34,9 @@ var (
 //	...
 //	explanation, err := explainer.Explain(inspect.DefaultNodes)
 type Explainer struct {
+	scheduler.NoObserver
+	queue.NoQueueObserver
+
 	ctx             context.Context
 	namespace, name string
 	cluster         *simulate.Cluster
@@ -122,12 +125,6 @@ func (e *Explainer) HintEvaluated(result queue.HintResult) {
 	}
 }
 
-// InFlightEvents implements queue.Observer.
-func (e *Explainer) InFlightEvents(string, int) {}
-
-// AttemptStarted implements scheduler.Observer.
-func (e *Explainer) AttemptStarted(*v1.Pod, int) {}
-
 // AttemptFailed implements scheduler.Observer.
 func (e *Explainer) AttemptFailed(failure scheduler.Failure) {
 	e.mu.Lock()
@@ -136,9 +133,6 @@ func (e *Explainer) AttemptFailed(failure scheduler.Failure) {
 		e.failed = &failedAttempt{failure, e.cluster.Now()}
 	}
 }
-
-// PodBound implements scheduler.Observer.
-func (e *Explainer) PodBound(*v1.Pod, string) {}
 
 // Changed implements simulate.Watcher: now it is known to what object the events happened.
 func (e *Explainer) Changed(change simulate.Change) {

@@ -17,7 +17,7 @@ import (
 // first, and keeps the outcome in the pod. It returns the name of the plugin that gates the pod if that is the news of
 // it having rejected the pod. It needs mu.
 func (q *Queue) askGates(pod *queuedPod) (newRejector string) {
-	gate := q.closedGate(pod)
+	gate := q.observedGate(pod)
 	if gate == nil {
 		pod.GatingPlugin, pod.GatingPluginEvents = "", nil
 		return ""
@@ -33,6 +33,22 @@ func (q *Queue) askGates(pod *queuedPod) (newRejector string) {
 	pod.GatingPlugin, pod.GatingPluginEvents = name, q.registered[name]
 	pod.WasFlushedFromUnschedulable = false
 	return newRejector
+}
+
+// observedGate is closedGate, and tells the observer.
+func (q *Queue) observedGate(pod *queuedPod) fwk.PreEnqueuePlugin {
+	profile := pod.profile()
+	if q.observer == nil || len(q.profiles[profile].PreEnqueue) == 0 {
+		return q.closedGate(pod)
+	}
+	started := q.clock.Now()
+	gate := q.closedGate(pod)
+	rejector := ""
+	if gate != nil {
+		rejector = gate.Name()
+	}
+	q.observer.GatesAsked(profile, rejector, q.clock.Since(started))
+	return gate
 }
 
 // closedGate returns the plugin that rejects the pod, nil if none does.

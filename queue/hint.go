@@ -62,7 +62,11 @@ func (q *Queue) narrow(plugin string, hint registeredHint, what *occurrence) (re
 	if err != nil {
 		q.logger.Error(err, "Narrowing an event to some pods failed; all of them are looked at", "plugin", plugin, "event", what.label())
 	}
-	return result, err == nil && !result.AllPods
+	ok = err == nil && !result.AllPods
+	if q.observer != nil {
+		q.observer.EventNarrowed(plugin, ok)
+	}
+	return result, ok
 }
 
 // classOf returns the class of a pod as far as the hints of a plugin go; ok is false if it is one of its own.

@@ -13,6 +13,8 @@ import (
 
 // tally derives metrics from what an observer sees.
 type tally struct {
+	NoQueueObserver
+
 	pools      map[Pool]int
 	rejectors  map[string]int
 	incoming   map[string]int

@@ -13,12 +13,12 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// Observer is told what happens in a queue, for traces and metrics.
+// Observer is told what happens in a queue, for traces and metrics. Embed [NoQueueObserver] to be told only some of it.
 //
 // Its methods run with locks of the queue held: they must be quick, must not call the queue, and must not keep or
 // change what they are given beyond the pods themselves, which are immutable. Calls of PodMoved and InFlightEvents are
-// made one at a time, and in the order in which things happened; so are those of HintEvaluated among themselves, but a
-// pod can be popped while hints are evaluated.
+// made one at a time, and in the order in which things happened; so are those of HintEvaluated, GatesAsked and
+// EventNarrowed among themselves, but a pod can be popped meanwhile.
 type Observer interface {
 	// PodMoved is called for every change of pool, and when a gate in the way gave a pod one rejector more without
 	// moving it. It is what metrics of the pods in pools (pending_pods) are derived from, and of those that come in
@@ -27,6 +27,12 @@ type Observer interface {
 	PodMoved(PodMove)
 	// HintEvaluated is called for every answer of a queueing hint.
 	HintEvaluated(HintResult)
+	// GatesAsked is called when the PreEnqueue plugins of a pod were asked until one rejected it, if there are any. The
+	// rejector is that one; it is empty if the gates are open.
+	GatesAsked(profile, rejector string, duration time.Duration)
+	// EventNarrowed is called when a PreQueueingHintFn was asked which pods an event is about; narrowed is false if it
+	// said all, or failed.
+	EventNarrowed(plugin string, narrowed bool)
 	// InFlightEvents is called with the label of an event and +1 when the event is kept for pods in flight, and with -1
 	// when no pod needs it any more; and likewise with [CausePopped] for every pod that is popped, and is no longer in
 	// flight.

@@ -6,12 +6,15 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // script writes down what an observer sees.
@@ -39,6 +42,18 @@ func (s *script) HintEvaluated(result HintResult) {
 	s.lines = append(s.lines, line)
 }
 
+func (s *script) GatesAsked(profile, rejector string, _ time.Duration) {
+	line := profile + ": gates open"
+	if rejector != "" {
+		line = fmt.Sprintf("%s: gate %s is shut", profile, rejector)
+	}
+	s.lines = append(s.lines, line)
+}
+
+func (s *script) EventNarrowed(plugin string, narrowed bool) {
+	s.lines = append(s.lines, fmt.Sprintf("%s narrows: %v", plugin, narrowed))
+}
+
 func (s *script) InFlightEvents(event string, delta int) {
 	s.lines = append(s.lines, fmt.Sprintf("%+d %s", delta, event))
 }
@@ -56,11 +71,11 @@ func TestObserverSeesEveryChange(t *testing.T) {
 		want []string
 	}{
 		{"a gated pod is added", func() { f.Add(newPod("pod", label("shape", "round"))) },
-			[]string{"pod:  -> gated by UnscheduledPodAdd Immediately, now rejected by Gate"}},
+			[]string{"default: gate Gate is shut", "pod:  -> gated by UnscheduledPodAdd Immediately, now rejected by Gate"}},
 		{"its gate stays shut", func() { f.Move(volumeAdded, nil, node, nil) },
-			[]string{"default/Gate on PersistentVolumeAdd: Queue pod"}},
+			[]string{"default/Gate on PersistentVolumeAdd: Queue pod", "default: gate Gate is shut"}},
 		{"its gate opens", func() { shut = false; f.Move(volumeAdded, nil, node, nil) },
-			[]string{"default/Gate on PersistentVolumeAdd: Queue pod", "pod: gated -> active by PersistentVolumeAdd AfterBackoff of Gate"}},
+			[]string{"default/Gate on PersistentVolumeAdd: Queue pod", "default: gates open", "pod: gated -> active by PersistentVolumeAdd AfterBackoff of Gate"}},
 		{"it is popped, and something happens", func() { f.pop("pod"); f.Move(nodeAdded, nil, node, nil) },
 			[]string{"+1 PodPopped", "pod: active -> inFlight by PodPopped Skip", "+1 NodeAdd"}},
 		{"it is done", func() { f.Done("pod") }, []string{"-1 PodPopped", "-1 NodeAdd"}},
@@ -72,6 +87,7 @@ func TestObserverSeesEveryChange(t *testing.T) {
 		}, []string{
 			"default/Fails on NodeAdd: Queue, broken b",
 			"default/Skips on NodeAdd: QueueSkip a b",
+			"default: gates open",
 			"b: unschedulable -> active by NodeAdd Immediately of Fails",
 		}},
 		{"a pod is popped early", func() {
@@ -82,6 +98,7 @@ func TestObserverSeesEveryChange(t *testing.T) {
 			f.pop("b")
 		}, []string{
 			"default/Fails on NodeAdd: Queue, broken b",
+			"default: gates open",
 			"b: unschedulable -> backoff by NodeAdd AfterBackoff of Fails",
 			"b: backoff -> active by PopFromBackoffQ Skip",
 			"+1 PodPopped",
@@ -125,4 +142,48 @@ func TestHintDurationIsByTheClockOfTheQueue(t *testing.T) {
 	f.park(newPod("pod"), "P")
 	f.Move(nodeAdded, nil, node, nil)
 	wantEqual(t, "duration", f.seen.hints[0].Duration, time.Second)
+}
+
+func TestObserverIsToldWhatIsNarrowed(t *testing.T) {
+	var answer fwk.PreQueueingHintResult
+	var fault error
+	narrowing := plugin("P", nodeAdded, answering(fwk.QueueSkip, nil))
+	narrowing.registrations[0].PreQueueingHintFn = func(klog.Logger, any, any) (fwk.PreQueueingHintResult, error) {
+		return answer, fault
+	}
+	f := newFixture(t, withPlugins(narrowing))
+	f.park(newPod("pod"), "P")
+	seen := &script{}
+	f.observer = seen
+	f.Move(nodeAdded, nil, node, nil)
+	answer.AllPods = true
+	f.Move(nodeAdded, nil, node, nil)
+	answer, fault = fwk.PreQueueingHintResult{}, errors.New("broken")
+	f.Move(nodeAdded, nil, node, nil)
+	want := []string{
+		"P narrows: true",
+		"P narrows: false", "default/P on NodeAdd: QueueSkip pod",
+		"P narrows: false", "default/P on NodeAdd: QueueSkip pod",
+	}
+	wantEqual(t, "seen", seen.lines, want)
+}
+
+func TestJoinObservers(t *testing.T) {
+	if joined := JoinObservers(nil, nil); joined != nil {
+		t.Errorf("joining nothing gives %v, want nil", joined)
+	}
+	one, other := &script{}, &script{}
+	if joined := JoinObservers(nil, one); joined != Observer(one) {
+		t.Errorf("joining one gives %v, want that one", joined)
+	}
+	joined := JoinObservers(one, NoQueueObserver{}, other)
+	joined.PodMoved(PodMove{Pod: framework.NewQueuedPodInfo(newPod("pod"), start), To: PoolActive, Cause: CauseAdded})
+	joined.HintEvaluated(HintResult{Profile: "default", Plugin: "P", Event: "NodeAdd", Pods: slices.Values([]*v1.Pod{newPod("pod")})})
+	joined.GatesAsked("default", "Gate", time.Second)
+	joined.EventNarrowed("P", true)
+	joined.InFlightEvents("NodeAdd", -1)
+	wantEqual(t, "what both saw", one.lines, other.lines)
+	if len(one.lines) != 5 {
+		t.Errorf("the first saw %q, want five things", one.lines)
+	}
 }

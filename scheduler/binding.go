@@ -79,9 +79,25 @@ func (s *Scheduler) finishBinding(ctx context.Context, a *attempt, permit *fwk.S
 		s.handleBindingFailure(ctx, a, status)
 		return
 	}
-	s.options.Observer.PodBound(a.pod, a.node)
+	s.options.Observer.PodBound(s.boundAs(a))
 	a.profile.RunPostBindPlugins(ctx, a.state, a.pod, a.node)
 	s.activate(a)
+}
+
+// boundAs is what there is to say about a binding.
+func (s *Scheduler) boundAs(a *attempt) Binding {
+	now := s.options.Clock.Now()
+	binding := Binding{
+		Pod:      a.pod,
+		Attempt:  a.info.Attempts,
+		Node:     a.node,
+		Duration: now.Sub(a.started),
+		Flushed:  a.info.WasFlushedFromUnschedulable,
+	}
+	if first := a.info.InitialAttemptTimestamp; first != nil {
+		binding.SinceReady = now.Sub(*first)
+	}
+	return binding
 }
 
 // preBind runs the PreBind plugins; meanwhile, preemption may take the pod back.

@@ -16,16 +16,17 @@ import (
 )
 
 // printer says where pods go.
-type printer struct{ bound chan string }
-
-func (printer) AttemptStarted(*v1.Pod, int) {}
+type printer struct {
+	scheduler.NoObserver
+	bound chan string
+}
 
 func (printer) AttemptFailed(failure scheduler.Failure) {
 	fmt.Printf("%s: %v\n", failure.Pod.Name, failure.Status.AsError())
 }
 
-func (p printer) PodBound(pod *v1.Pod, nodeName string) {
-	p.bound <- fmt.Sprintf("%s runs on %s", pod.Name, nodeName)
+func (p printer) PodBound(binding scheduler.Binding) {
+	p.bound <- fmt.Sprintf("%s runs on %s", binding.Pod.Name, binding.Node)
 }
 
 func node(name, cores string) *v1.Node {

@@ -28,7 +28,7 @@ func (s *Scheduler) handleFailure(ctx context.Context, a *attempt, f *failure) {
 		reason = v1.PodReasonUnschedulable
 	}
 	s.recordRejectors(a, f)
-	s.options.Observer.AttemptFailed(observed(a, f))
+	s.options.Observer.AttemptFailed(s.observed(a, f))
 	pod, requeue, ok := s.currentPod(a)
 	if !ok {
 		s.queue.Done(a.info.Pod.UID)
@@ -107,8 +107,14 @@ func (s *Scheduler) currentPod(a *attempt) (pod *v1.Pod, requeue, ok bool) {
 	return current, true, true
 }
 
-func observed(a *attempt, f *failure) Failure {
-	result := Failure{Pod: a.info.Pod, Attempt: a.info.Attempts, Node: a.node, Status: f.status}
+func (s *Scheduler) observed(a *attempt, f *failure) Failure {
+	result := Failure{
+		Pod:      a.info.Pod,
+		Attempt:  a.info.Attempts,
+		Node:     a.node,
+		Status:   f.status,
+		Duration: s.options.Clock.Since(a.started),
+	}
 	if fit := f.fitError(); fit != nil {
 		result.Diagnosis = &fit.Diagnosis
 	}

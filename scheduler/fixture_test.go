@@ -47,13 +47,13 @@ type fixture struct {
 
 // seen is what the observer of a fixture was told.
 type seen struct {
+	NoObserver
 	failures []Failure
 	bound    map[string]string
 }
 
-func (s *seen) AttemptStarted(*v1.Pod, int)       {}
-func (s *seen) AttemptFailed(failure Failure)     { s.failures = append(s.failures, failure) }
-func (s *seen) PodBound(pod *v1.Pod, node string) { s.bound[pod.Name] = node }
+func (s *seen) AttemptFailed(failure Failure) { s.failures = append(s.failures, failure) }
+func (s *seen) PodBound(binding Binding)      { s.bound[binding.Pod.Name] = binding.Node }
 
 // newFixture builds a scheduler with the default profile and extra plugins, each enabled at MultiPoint.
 func newFixture(t *testing.T, extra ...fwk.Plugin) *fixture {

@@ -16,18 +16,24 @@ import (
 // deleted node is the exception: it is announced first, while its pods still count.
 
 func (s *Scheduler) nodeAdded(node *v1.Node) {
+	event := fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add}
+	defer s.handling(event)()
 	if err := s.cache.AddNode(node); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache AddNode failed", "node", klog.KObj(node))
 	}
-	s.queue.Move(fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add}, nil, node, nil)
+	s.queue.Move(event, nil, node, nil)
 }
 
 func (s *Scheduler) nodeUpdated(oldNode, newNode *v1.Node) {
+	started := s.options.Clock.Now()
 	if err := s.cache.UpdateNode(newNode); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache UpdateNode failed", "node", klog.KObj(newNode))
 	}
+	caching := s.options.Clock.Since(started)
 	for _, event := range framework.NodeEvents(oldNode, newNode) {
+		started = s.options.Clock.Now()
 		s.queue.Move(event, oldNode, newNode, nil)
+		s.options.Observer.EventHandled(event, caching+s.options.Clock.Since(started))
 	}
 }
 
@@ -40,7 +46,9 @@ func (s *Scheduler) nodeDeleted(object any) {
 		s.options.Logger.Error(nil, "Cannot convert the deleted object to a node", "object", object)
 		return
 	}
-	s.queue.Move(fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Delete}, node, nil, nil)
+	event := fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Delete}
+	defer s.handling(event)()
+	s.queue.Move(event, node, nil, nil)
 	if err := s.cache.RemoveNode(node); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache RemoveNode failed", "node", klog.KObj(node))
 	}

@@ -99,7 +99,7 @@ func (o *Options) complete() error {
 		o.Recorder = func(string) events.EventRecorderLogger { return nil }
 	}
 	if o.Observer == nil {
-		o.Observer = noObserver{}
+		o.Observer = NoObserver{}
 	}
 	return nil
 }

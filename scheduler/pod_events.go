@@ -26,6 +26,7 @@ func (s *Scheduler) podAdded(pod *v1.Pod) {
 	case assigned(pod):
 		s.addToCache(pod)
 	case s.responsible(pod):
+		defer s.handling(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Add})()
 		s.queue.Add(pod)
 	}
 }
@@ -75,22 +76,30 @@ func (s *Scheduler) podDeleted(object any) {
 }
 
 func (s *Scheduler) addToCache(pod *v1.Pod) {
+	event := fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Add}
+	defer s.handling(event)()
 	if err := s.cache.AddPod(pod); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache AddPod failed", "pod", klog.KObj(pod))
 	}
-	s.queue.Move(fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Add}, nil, pod, nil)
+	s.queue.Move(event, nil, pod, nil)
 }
 
+// updateInCache takes over a new version of a pod with a node. The observer is told of the update as a whole beside the
+// events that it consists of.
 func (s *Scheduler) updateInCache(oldPod, newPod *v1.Pod) {
+	defer s.handling(fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Update})()
 	if err := s.cache.UpdatePod(oldPod, newPod); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache UpdatePod failed", "pod", klog.KObj(newPod))
 	}
 	for _, event := range framework.PodEvents(oldPod, newPod, false) {
+		handled := s.handling(event)
 		s.queue.Move(event, oldPod, newPod, nil)
+		handled()
 	}
 }
 
 func (s *Scheduler) removeFromCache(pod *v1.Pod) {
+	defer s.handling(assignedPodDeleted())()
 	if err := s.cache.RemovePod(pod); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache RemovePod failed", "pod", klog.KObj(pod))
 	}
@@ -101,6 +110,7 @@ func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
 	if oldPod.ResourceVersion == newPod.ResourceVersion {
 		return
 	}
+	defer s.handling(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Update})()
 	if s.isAssumed(newPod) {
 		// Queueing it would schedule it a second time while it is being bound.
 		if oldPod.DeletionTimestamp == nil && newPod.DeletionTimestamp != nil {
@@ -115,6 +125,7 @@ func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
 }
 
 func (s *Scheduler) removeFromQueue(pod *v1.Pod) {
+	defer s.handling(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Delete})()
 	s.queue.Delete(pod)
 	switch {
 	case s.isAssumed(pod):

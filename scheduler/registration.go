@@ -85,20 +85,28 @@ func (s *Scheduler) handle(informer clientcache.SharedIndexInformer, handler cli
 // objectHandler announces the changes of a kind that only plugins care about. An update is the general one, whatever
 // changed; the object of a deletion may be a tombstone, which hints unwrap.
 func (s *Scheduler) objectHandler(name fwk.EventResource, actions fwk.ActionType) clientcache.ResourceEventHandler {
-	event := func(action fwk.ActionType) fwk.ClusterEvent {
-		return fwk.ClusterEvent{Resource: name, ActionType: action}
+	announce := func(action fwk.ActionType, old, new any) {
+		event := fwk.ClusterEvent{Resource: name, ActionType: action}
+		defer s.handling(event)()
+		s.queue.Move(event, old, new, nil)
 	}
 	var handler clientcache.ResourceEventHandlerFuncs
 	if actions&fwk.Add != 0 {
-		handler.AddFunc = func(object any) { s.queue.Move(event(fwk.Add), nil, object, nil) }
+		handler.AddFunc = func(object any) { announce(fwk.Add, nil, object) }
 	}
 	if actions&fwk.Update != 0 {
-		handler.UpdateFunc = func(old, new any) { s.queue.Move(event(fwk.Update), old, new, nil) }
+		handler.UpdateFunc = func(old, new any) { announce(fwk.Update, old, new) }
 	}
 	if actions&fwk.Delete != 0 {
-		handler.DeleteFunc = func(object any) { s.queue.Move(event(fwk.Delete), object, nil, nil) }
+		handler.DeleteFunc = func(object any) { announce(fwk.Delete, object, nil) }
 	}
 	return handler
+}
+
+// handling returns what is to be called when an event is handled, which it is from now on.
+func (s *Scheduler) handling(event fwk.ClusterEvent) (handled func()) {
+	started := s.options.Clock.Now()
+	return func() { s.options.Observer.EventHandled(event, s.options.Clock.Since(started)) }
 }
 
 // handlerOf makes an informer's handler of typed functions. Objects of another type do not reach them; deletions are

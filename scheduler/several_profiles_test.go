@@ -172,11 +172,11 @@ func TestTwoSchedulersIgnoreEachOthersPods(t *testing.T) {
 		for _, name := range []string{"default-scheduler", "second"} {
 			f := &fixture{t: t}
 			options := Options{Client: client, Informers: NewInformerFactory(client)}
-			options.Observer = boundObserver(func(pod *v1.Pod) {
+			options.Observer = boundObserver{bound: func(pod *v1.Pod) {
 				mu.Lock()
 				defer mu.Unlock()
 				bound[name] = append(bound[name], pod.Name)
-			})
+			}}
 			options.Registry, options.Configuration = f.with()
 			options.Configuration.Profiles[0].SchedulerName = name
 			s, err := New(t.Context(), options)
@@ -202,8 +202,9 @@ func TestTwoSchedulersIgnoreEachOthersPods(t *testing.T) {
 }
 
 // boundObserver is told about bindings only.
-type boundObserver func(*v1.Pod)
+type boundObserver struct {
+	NoObserver
+	bound func(*v1.Pod)
+}
 
-func (boundObserver) AttemptStarted(*v1.Pod, int)      {}
-func (boundObserver) AttemptFailed(Failure)            {}
-func (o boundObserver) PodBound(pod *v1.Pod, _ string) { o(pod) }
+func (o boundObserver) PodBound(binding Binding) { o.bound(binding.Pod) }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
@@ -78,8 +79,8 @@ func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 		Logger:           options.Logger,
 		Seed:             options.Seed,
 		Go:               c.tasks.add,
-		Observer:         schedulerObservers(c.tracker, options.SchedulerObserver),
-		QueueObserver:    queueObservers(c.tracker, options.QueueObserver),
+		Observer:         scheduler.JoinObservers(c.tracker, options.SchedulerObserver),
+		QueueObserver:    queue.JoinObservers(c.tracker, options.QueueObserver),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("starting the scheduler of the simulation: %w", err)

@@ -27,6 +27,9 @@ var (
 // tracker knows what became of every pod: it watches the changes of the cluster, the scheduler and the queue, and
 // turns them into the trace. It is safe for concurrent use.
 type tracker struct {
+	scheduler.NoObserver
+	queue.NoQueueObserver
+
 	now func() Time
 	// emit takes trace entries; nil if nobody wants them.
 	emit func(TraceEntry)
@@ -246,9 +249,6 @@ func failureMessage(status *fwk.Status) string {
 	return status.Message()
 }
 
-// PodBound implements scheduler.Observer. The change of the pod tells more.
-func (t *tracker) PodBound(*corev1.Pod, string) {}
-
 // PodMoved implements queue.Observer.
 func (t *tracker) PodMoved(move queue.PodMove) {
 	t.mu.Lock()
@@ -338,9 +338,6 @@ func (t *tracker) HintEvaluated(result queue.HintResult) {
 		t.trace(entry)
 	}
 }
-
-// InFlightEvents implements queue.Observer.
-func (t *tracker) InFlightEvents(string, int) {}
 
 // state returns what is known of a pod, apart from the records.
 func (t *tracker) state(r *podRecord, responsible func(profile string) bool) PodState {
