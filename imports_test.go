@@ -30,8 +30,8 @@ func layers() []layer {
 	var (
 		belowQueue     = []string{"framework"}
 		belowRuntime   = []string{"profiles", "framework"}
-		belowPlugins   = []string{"runtime", "profiles", "framework"}
-		belowScheduler = []string{"plugins", "runtime", "queue", "cache", "profiles", "manifest", "framework"}
+		belowPlugins   = []string{"apiwrite", "runtime", "profiles", "framework"}
+		belowScheduler = []string{"plugins", "apiwrite", "runtime", "queue", "cache", "profiles", "manifest", "framework"}
 		belowSimulate  = append([]string{"scheduler"}, belowScheduler...)
 		belowInspect   = append([]string{"simulate"}, belowSimulate...)
 		belowApp       = append([]string{"inspect"}, belowInspect...)
@@ -48,6 +48,7 @@ func layers() []layer {
 		{folder: "scheduler", may: belowScheduler},
 		{folder: "plugins", may: belowPlugins},
 		{folder: "runtime", may: belowRuntime},
+		{folder: "apiwrite", may: nil},
 		{folder: "queue", may: belowQueue},
 		{folder: "cache", may: belowQueue},
 		{folder: "profiles", may: []string{"manifest", "framework"}},

@@ -1,0 +1,71 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiwrite
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/util/retry"
+)
+
+// maxDelay is how long a wish of the API server to be left alone for a while is heeded. Somebody waits meanwhile.
+const maxDelay = 2 * time.Second
+
+// Passing tells whether a write that failed with this error may succeed if it is tried again as it is: the API server
+// could not be reached, did not answer, or answered that it is overloaded or has trouble of its own.
+func Passing(err error) bool {
+	if apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) {
+		return true
+	}
+	var (
+		call    *url.Error
+		network net.Error
+	)
+	return errors.As(err, &call) || errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err)
+}
+
+// PassingOrConflict is [Passing], or that somebody else was writing the same object. Patches succeed when they are tried
+// again.
+func PassingOrConflict(err error) bool { return Passing(err) || apierrors.IsConflict(err) }
+
+// Retry calls write until it succeeds or fails with an error for which passing returns false, four times at most, with
+// a pause between two calls that grows, or is what the API server asks for. Once the context has ended there is no
+// further call. It returns the last error.
+func Retry(ctx context.Context, passing func(error) bool, write func() error) error {
+	backoff := retry.DefaultBackoff
+	for {
+		err := write()
+		if err == nil || !passing(err) || backoff.Steps <= 1 {
+			return err
+		}
+		delay := backoff.Step()
+		if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+			delay = max(delay, min(time.Duration(seconds)*time.Second, maxDelay))
+		}
+		if !sleep(ctx, delay) {
+			return err
+		}
+	}
+}
+
+// sleep returns false, at once, when the context ends.
+func sleep(ctx context.Context, delay time.Duration) bool {
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
