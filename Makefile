@@ -11,7 +11,7 @@ RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 EXAMPLES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check bench fuzz parity
+.PHONY: help build test check bench fuzz parity cluster
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +26,7 @@ test: ## check the import rules, then run every test with the race detector, exa
 		echo "# $$module"; \
 		(cd "$$module" && $(GO) test -vet=off $(RACE) ./...) || exit 1; \
 	done
-	cd test && N=200 $(GO) test -vet=off ./...
+	cd test && N=200 $(GO) test -vet=off -p 1 ./...
 
 check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .) || exit 1; \
@@ -43,6 +43,9 @@ check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck
 
 parity: ## run kube-scheduler's plugins beside ours on random clusters; SEED and N choose which and how many
 	cd test && N=$${N:-6000} $(GO) test -count=1 -v -vet=off ./parity
+
+cluster: ## run rouse on a real API server: 1,000 nodes and 5,000 pods; NODES, PODS and SEED choose others
+	cd test && NODES=$${NODES:-1000} PODS=$${PODS:-5000} $(GO) test -count=1 -v -vet=off -timeout 60m ./cluster
 
 bench: ## run the benchmarks of the hot packages, BENCHTIME each (200ms)
 	$(GO) test -vet=off -run '^$$' -bench . -benchtime $(BENCHTIME) ./framework ./queue ./cache ./runtime

@@ -1,0 +1,154 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientset "k8s.io/client-go/kubernetes"
+)
+
+const creators = 16 // goroutines that create objects
+
+// zones is over how many zones the nodes are spread.
+const zones = 10
+
+// MakeNode returns the node of a number: 4 CPUs, 16 GiB, 16 pods, in one of ten zones.
+func MakeNode(number int) *v1.Node {
+	name := fmt.Sprintf("node-%04d", number)
+	capacity := v1.ResourceList{
+		v1.ResourceCPU:    resource.MustParse("4"),
+		v1.ResourceMemory: resource.MustParse("16Gi"),
+		v1.ResourcePods:   resource.MustParse("16"),
+	}
+	disk := "hdd"
+	if number%2 == 0 {
+		disk = "ssd"
+	}
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name,
+			Labels: map[string]string{
+				v1.LabelHostname:     name,
+				v1.LabelTopologyZone: "zone-" + strconv.Itoa(number%zones),
+				"disk":               disk,
+			},
+		},
+		Status: v1.NodeStatus{
+			Capacity:    capacity,
+			Allocatable: capacity,
+			Conditions:  []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
+		},
+	}
+}
+
+// MakePod returns the pod of a number. Its request is one of four sizes, 562m of CPU on average, so that five pods a
+// node leave some nodes full; some want a disk, some are spread over zones, some keep away from each other.
+func MakePod(schedulerName string, number int) *v1.Pod {
+	sizes := []string{"250m", "250m", "750m", "1"}
+	app := "app-" + strconv.Itoa(number%50)
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default",
+			Name:      fmt.Sprintf("pod-%05d", number),
+			Labels:    map[string]string{"app": app},
+		},
+		Spec: v1.PodSpec{
+			SchedulerName: schedulerName,
+			Containers: []v1.Container{{
+				Name:  "main",
+				Image: "image",
+				Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
+					v1.ResourceCPU:    resource.MustParse(sizes[number%len(sizes)]),
+					v1.ResourceMemory: resource.MustParse("500Mi"),
+				}},
+			}},
+		},
+	}
+	alike := &metav1.LabelSelector{MatchLabels: pod.Labels}
+	switch number % 10 {
+	case 0, 1:
+		pod.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+	case 2, 3:
+		pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+			MaxSkew: 5, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: alike,
+		}}
+	case 4:
+		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{
+				Weight: 10, PodAffinityTerm: v1.PodAffinityTerm{TopologyKey: v1.LabelHostname, LabelSelector: alike},
+			}},
+		}}
+	}
+	return pod
+}
+
+// CreateNodes creates the nodes with the numbers from 0.
+func CreateNodes(ctx context.Context, tb testing.TB, client clientset.Interface, count int) {
+	tb.Helper()
+	createAll(ctx, tb, count, func(number int) error {
+		_, err := client.CoreV1().Nodes().Create(ctx, MakeNode(number), metav1.CreateOptions{})
+		return err
+	})
+}
+
+// CreatePods creates the pods with the numbers from 0.
+func CreatePods(ctx context.Context, tb testing.TB, client clientset.Interface, schedulerName string, count int) {
+	tb.Helper()
+	createAll(ctx, tb, count, func(number int) error {
+		pod := MakePod(schedulerName, number)
+		_, err := client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// createAll creates from several goroutines, again and again if need be: the API server may be down for a while.
+func createAll(ctx context.Context, tb testing.TB, count int, create func(number int) error) {
+	tb.Helper()
+	numbers := make(chan int)
+	var group sync.WaitGroup
+	for range creators {
+		group.Go(func() {
+			for number := range numbers {
+				if err := insist(ctx, func() error { return create(number) }); err != nil {
+					tb.Errorf("creating object %d: %v", number, err)
+				}
+			}
+		})
+	}
+	for number := range count {
+		numbers <- number
+	}
+	close(numbers)
+	group.Wait()
+	if tb.Failed() {
+		tb.FailNow()
+	}
+}
+
+// insist tries for two minutes.
+func insist(ctx context.Context, create func() error) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+		last = create()
+		if apierrors.IsInvalid(last) || apierrors.IsForbidden(last) && !apierrors.HasStatusCause(last, v1.NamespaceTerminatingCause) {
+			return false, last
+		}
+		return last == nil || apierrors.IsAlreadyExists(last), nil
+	})
+	if err != nil {
+		return last
+	}
+	return nil
+}
