@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,7 +90,22 @@ func splitYAMLMessage(text string) (line int, message string) {
 	if err != nil {
 		return 0, text
 	}
+	if slices.Contains(messagesCountedFromZero(), match[2]) {
+		line++
+	}
 	return line, match[2]
+}
+
+// messagesCountedFromZero lists the messages with which the YAML library gives a line that is one too small: those that
+// its parser has for words in the wrong order. What is no word at all is found by its scanner, which counts from one.
+func messagesCountedFromZero() []string {
+	return []string{
+		"did not find expected <stream-start>", "did not find expected <document start>",
+		"did not find expected node content", "did not find expected '-' indicator", "did not find expected key",
+		"did not find expected ',' or ']'", "did not find expected ',' or '}'",
+		"found undefined tag handle", "found duplicate %YAML directive", "found duplicate %TAG directive",
+		"found incompatible YAML document",
+	}
 }
 
 // parseYAML builds the node tree of one YAML document.

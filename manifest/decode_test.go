@@ -111,6 +111,21 @@ func TestDecodeFaults(t *testing.T) {
 		{"bad indentation", "kind: A\n spec: 1\nmetadata: {}\n", []string{
 			`f.yaml:2: not well-formed YAML: mapping values are not allowed in this context`,
 		}},
+		{"brace that is not closed", "kind: A\nmetadata: {name: x}\nspec: {steps: [{count: 1\n", []string{
+			`f.yaml:3: not well-formed YAML: did not find expected ',' or '}' (the document ends here; is it complete?)`,
+		}},
+		{"brace that is not closed on the first line", "metadata: {name: x\nspec: {}\n", []string{
+			`f.yaml:2: not well-formed YAML: did not find expected ',' or '}' (the document ends here; is it complete?)`,
+		}},
+		{"bracket that is not closed before something else", "kind: A\nspec:\n  steps: [1, 2\nmetadata: {}\nother: 1\n", []string{
+			`f.yaml:3: not well-formed YAML: did not find expected ',' or ']'`,
+		}},
+		{"key between the levels", "kind: A\nspec:\n    scale: 1\n  name: x\nmetadata: {}\n", []string{
+			`f.yaml:4: not well-formed YAML: did not find expected key`,
+		}},
+		{"bracket that was not opened", "kind: A\nspec: ]\nmetadata: {}\n", []string{
+			`f.yaml:2: not well-formed YAML: did not find expected node content`,
+		}},
 		{"faults behind an alias", "metadata: &m {name: 5}\nspec: {steps: [{byName: {a: *m}}]}\n", []string{
 			`f.yaml:1:15: metadata.name: wrong type: want a string (put it in quotes), found the number 5`,
 			`f.yaml:1:15: spec.steps[0].byName.a.name: unknown field`,
