@@ -40,6 +40,9 @@ func (s *store) admit(c *collection, created object) (object, error) {
 		}
 	case *corev1.PersistentVolume:
 		typed.Spec.VolumeMode = ptr.To(ptr.Deref(typed.Spec.VolumeMode, corev1.PersistentVolumeFilesystem))
+		if typed.Status.Phase == "" {
+			typed.Status.Phase = corev1.VolumeAvailable // as the controller of volumes says; claims only get those
+		}
 	case *storagev1.StorageClass:
 		typed.VolumeBindingMode = ptr.To(ptr.Deref(typed.VolumeBindingMode, storagev1.VolumeBindingImmediate))
 	}

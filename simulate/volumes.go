@@ -54,13 +54,15 @@ func (s *store) volumeFor(claim *corev1.PersistentVolumeClaim) *corev1.Persisten
 		}
 		return nil
 	}
-	var all []*corev1.PersistentVolume
+	var matching []*corev1.PersistentVolume
 	for _, found := range s.volumes().sorted("") {
 		pv := found.(*corev1.PersistentVolume)
 		if pv.Spec.ClaimRef != nil && volume.IsVolumeBoundToClaim(pv, claim) {
 			return pv
 		}
-		all = append(all, pv)
+		if volume.CheckAccessModes(claim, pv) {
+			matching = append(matching, pv)
+		}
 	}
 	class, _ := s.classes().objects[volume.GetPersistentVolumeClaimClass(claim)].(*storagev1.StorageClass)
 	selected := claim.Annotations[volume.AnnSelectedNode]
@@ -68,7 +70,7 @@ func (s *store) volumeFor(claim *corev1.PersistentVolumeClaim) *corev1.Persisten
 		return nil
 	}
 	if !waitsForConsumer(class) {
-		if pv, err := volume.FindMatchingVolume(claim, all, nil, nil, false, true); err == nil && pv != nil {
+		if pv, err := volume.FindMatchingVolume(claim, matching, nil, nil, false, true); err == nil && pv != nil {
 			return pv
 		}
 	}
