@@ -17,6 +17,7 @@ import (
 	informersv1 "k8s.io/client-go/informers/core/v1"
 	clientset "k8s.io/client-go/kubernetes"
 	clientcache "k8s.io/client-go/tools/cache"
+	fwk "k8s.io/kube-scheduler/framework"
 )
 
 // unfinishedPods selects the pods that still take something from a node, or want to. A pod that finishes leaves the
@@ -51,15 +52,23 @@ func dropManagedFields(object any) (any, error) {
 // handlers, or with an error when the context ends before. Scheduling earlier would see half a cluster.
 func (s *Scheduler) WaitForHandlersSync(ctx context.Context) error {
 	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
-		for _, handler := range s.handlers {
-			if !handler.HasSynced() {
-				return false, nil
-			}
-		}
-		return true, nil
+		return len(s.UnsyncedKinds()) == 0, nil
 	})
 	if err != nil {
 		return fmt.Errorf("handlers are not fully synchronized: %w", err)
 	}
 	return nil
+}
+
+// UnsyncedKinds returns the kinds of objects of which not all that existed when the informers started have passed
+// through the event handlers, by the names of the event table; a custom kind is called plural.version.group. The kind
+// of a CustomResourceDefinition that does not exist stays among them until it does.
+func (s *Scheduler) UnsyncedKinds() []fwk.EventResource {
+	var kinds []fwk.EventResource
+	for _, handler := range s.handlers {
+		if !handler.registration.HasSynced() {
+			kinds = append(kinds, handler.kind)
+		}
+	}
+	return kinds
 }

@@ -20,8 +20,8 @@ import (
 func (s *Scheduler) registerHandlers() error {
 	core := s.options.Informers.Core().V1()
 	errs := []error{
-		s.handle(core.Pods().Informer(), handlerOf(s.podAdded, s.podUpdated, s.podDeleted)),
-		s.handle(core.Nodes().Informer(), handlerOf(s.nodeAdded, s.nodeUpdated, s.nodeDeleted)),
+		s.handle(fwk.Pod, core.Pods().Informer(), handlerOf(s.podAdded, s.podUpdated, s.podDeleted)),
+		s.handle(fwk.Node, core.Nodes().Informer(), handlerOf(s.nodeAdded, s.nodeUpdated, s.nodeDeleted)),
 	}
 	known := sets.New(fwk.WildCard, fwk.Pod)
 	for _, row := range framework.Resources() {
@@ -54,7 +54,7 @@ func (s *Scheduler) registerKind(row framework.EventResource) error {
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", row.Name, err)
 	}
-	return s.handle(informer.Informer(), s.objectHandler(row.Name, actions))
+	return s.handle(row.Name, informer.Informer(), s.objectHandler(row.Name, actions))
 }
 
 // registerCustomKind watches a kind that is not in the table of events. A name that is none is logged and ignored, as
@@ -70,15 +70,21 @@ func (s *Scheduler) registerCustomKind(name fwk.EventResource) error {
 		return nil
 	}
 	informer := s.options.DynamicInformers.ForResource(kind).Informer()
-	return s.handle(informer, s.objectHandler(name, s.events.Actions(name)))
+	return s.handle(name, informer, s.objectHandler(name, s.events.Actions(name)))
 }
 
-func (s *Scheduler) handle(informer clientcache.SharedIndexInformer, handler clientcache.ResourceEventHandler) error {
+// handlerOfKind is an event handler that was added to an informer.
+type handlerOfKind struct {
+	kind         fwk.EventResource
+	registration clientcache.ResourceEventHandlerRegistration
+}
+
+func (s *Scheduler) handle(kind fwk.EventResource, informer clientcache.SharedIndexInformer, handler clientcache.ResourceEventHandler) error {
 	registration, err := informer.AddEventHandler(handler)
 	if err != nil {
 		return fmt.Errorf("adding an event handler: %w", err)
 	}
-	s.handlers = append(s.handlers, registration)
+	s.handlers = append(s.handlers, handlerOfKind{kind, registration})
 	return nil
 }
 

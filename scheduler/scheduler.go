@@ -13,7 +13,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	listersv1 "k8s.io/client-go/listers/core/v1"
-	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -32,7 +31,7 @@ type Scheduler struct {
 	queue    *queue.Queue
 	cache    *cache.Cache
 	pods     listersv1.PodLister
-	handlers []clientcache.ResourceEventHandlerRegistration
+	handlers []handlerOfKind
 
 	waitingPods *runtime.WaitingPods
 	// underWay counts the pods that have a node and are not bound yet, those that wait for permission included, and the
