@@ -8,15 +8,15 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/util/retry"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/apiwrite"
 )
 
 // Bind implements fwk.BindPlugin. The call is retried a few times while the API server can't be reached or has trouble
-// of its own; any other refusal is final for this attempt.
+// of its own; any other refusal is final for this attempt. If an answer was lost, that may be a conflict with what this
+// call has done itself.
 func (pl *Plugin) Bind(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
 	binding := &v1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
@@ -38,11 +38,7 @@ func (pl *Plugin) send(ctx context.Context, binding *v1.Binding) error {
 		return cacher.WaitOnFinish(ctx, finished)
 	}
 	pods := pl.handle.ClientSet().CoreV1().Pods(binding.Namespace)
-	return retry.OnError(retry.DefaultBackoff, isTransient, func() error {
+	return apiwrite.Retry(ctx, apiwrite.Passing, func() error {
 		return pods.Bind(ctx, binding, metav1.CreateOptions{})
 	})
-}
-
-func isTransient(err error) bool {
-	return apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || utilnet.IsConnectionRefused(err)
 }

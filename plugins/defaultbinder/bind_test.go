@@ -6,6 +6,8 @@ package defaultbinder_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net/url"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -75,6 +77,9 @@ func TestBind(t *testing.T) {
 		{"internal error is retried", []error{internal}, 2, nil},
 		{"service unavailable is retried", []error{unavailable, unavailable}, 3, nil},
 		{"connection refused is retried", []error{syscall.ECONNREFUSED}, 2, nil},
+		{"too many requests are retried", []error{apierrors.NewTooManyRequests("slowly", 0)}, 2, nil},
+		{"a lost connection is retried", []error{&url.Error{Op: "Post", Err: io.EOF}}, 2, nil},
+		{"a conflict after a lost connection", []error{&url.Error{Op: "Post", Err: io.EOF}, conflict}, 2, conflict},
 		{"retries end", []error{internal, internal, internal, internal, internal}, 4, internal},
 		{"a final error after a retry", []error{internal, notFound}, 2, notFound},
 	}

@@ -5,20 +5,15 @@ package preemption
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	"k8s.io/client-go/util/retry"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"github.com/rouse-scheduler/rouse/apiwrite"
 )
 
 // podKey is how errors, and the map of pods to activate, name a pod.
@@ -28,7 +23,7 @@ func podKey(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 // gone.
 func (v *evictor) delete(ctx context.Context, preemptor, victim *v1.Pod) (deleted bool, err error) {
 	status := victim.Status.DeepCopy()
-	setCondition(status, v1.PodCondition{
+	apiwrite.SetCondition(status, v1.PodCondition{
 		Type:               v1.DisruptionTarget,
 		Status:             v1.ConditionTrue,
 		Reason:             v1.PodReasonPreemptionByScheduler,
@@ -37,7 +32,7 @@ func (v *evictor) delete(ctx context.Context, preemptor, victim *v1.Pod) (delete
 	}, v.clock.Now())
 	err = v.patchStatus(ctx, victim, status)
 	if err == nil {
-		err = v.handle.ClientSet().CoreV1().Pods(victim.Namespace).Delete(ctx, victim.Name, metav1.DeleteOptions{})
+		err = v.deletePod(ctx, victim)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
@@ -65,55 +60,26 @@ func (v *evictor) clearNominations(ctx context.Context, e *eviction) error {
 	return errors.Join(errs...)
 }
 
-// setCondition replaces the condition of the same type. The time of the transition only moves when the status does, and
-// a condition that says nothing new stays as it is.
-func setCondition(status *v1.PodStatus, condition v1.PodCondition, now time.Time) {
-	condition.LastTransitionTime = metav1.NewTime(now)
-	for i := range status.Conditions {
-		old := &status.Conditions[i]
-		if old.Type != condition.Type {
-			continue
-		}
-		if old.Status == condition.Status {
-			condition.LastTransitionTime = old.LastTransitionTime
-		}
-		unchanged := *old
-		unchanged.ObservedGeneration = condition.ObservedGeneration
-		if !equality.Semantic.DeepEqual(unchanged, condition) {
-			*old = condition
-		}
-		return
-	}
-	status.Conditions = append(status.Conditions, condition)
-}
-
-// patchStatus changes the status of a pod to the given one, if that is any different. Passing troubles of the API server
-// are retried.
+// patchStatus changes the status of a pod to the given one, if that is any different.
 func (v *evictor) patchStatus(ctx context.Context, pod *v1.Pod, status *v1.PodStatus) error {
-	if v.handle.ClientSet() == nil {
+	client := v.handle.ClientSet()
+	if client == nil {
 		return errors.New("there is no client; set the option ClientSet of the framework")
 	}
-	before, err := json.Marshal(&v1.Pod{Status: pod.Status})
-	if err != nil {
-		return err
-	}
-	after, err := json.Marshal(&v1.Pod{Status: *status})
-	if err != nil {
-		return err
-	}
-	patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, &v1.Pod{})
-	if err != nil || string(patch) == "{}" {
-		return err
-	}
-	return retry.OnError(retry.DefaultBackoff, passing, func() error {
-		_, err := v.handle.ClientSet().CoreV1().Pods(pod.Namespace).
-			Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-		return err
-	})
+	return apiwrite.PatchPodStatus(ctx, client, pod, status)
 }
 
-// passing tells whether an error of the API server is worth another try.
-func passing(err error) bool {
-	return apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsConflict(err) ||
-		utilnet.IsConnectionRefused(err)
+// deletePod deletes a pod, but none that has taken its name since: then it is not found.
+func (v *evictor) deletePod(ctx context.Context, pod *v1.Pod) error {
+	var options metav1.DeleteOptions
+	if pod.UID != "" {
+		options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
+	}
+	err := apiwrite.Retry(ctx, apiwrite.Passing, func() error {
+		return v.handle.ClientSet().CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, options)
+	})
+	if apierrors.IsConflict(err) { // only the precondition conflicts
+		return apierrors.NewNotFound(v1.Resource("pods"), pod.Name)
+	}
+	return err
 }

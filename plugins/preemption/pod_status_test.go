@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,7 +131,13 @@ func TestRetries(t *testing.T) {
 		{"retries end", "patch", []error{internal, internal, internal, internal, internal}, 4, false},
 		{"forbidden", "patch", []error{forbidden}, 1, false},
 		{"the pod is gone", "patch", []error{notFound("v")}, 1, false},
-		{"deletions are not retried", "delete", []error{internal}, 1, false},
+		{"too many requests", "patch", []error{apierrors.NewTooManyRequests("slowly", 0)}, 2, true},
+		{"the connection is lost", "patch", []error{&url.Error{Op: "Patch", Err: io.EOF}}, 2, true},
+		{"deletions are retried", "delete", []error{internal, unavailable}, 3, true},
+		{"retries of deletions end", "delete", []error{internal, internal, internal, internal, internal}, 4, false},
+		{"a deletion is forbidden", "delete", []error{forbidden}, 1, false},
+		{"the pod is gone at last", "delete", []error{notFound("v")}, 1, false},
+		{"another pod has its name", "delete", []error{conflict}, 1, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -177,7 +185,7 @@ func TestNominationsAreWithdrawn(t *testing.T) {
 		if diff := cmp.Diff(map[string]string{"low": "", "equal": "a", "high": "a", "elsewhere": "b"}, got); diff != "" {
 			t.Errorf("nominations differ (-want +got):\n%s", diff)
 		}
-		want := []map[string]any{{"status": map[string]any{"nominatedNodeName": nil}}}
+		want := []map[string]any{{"metadata": map[string]any{"uid": "low"}, "status": map[string]any{"nominatedNodeName": nil}}}
 		if diff := cmp.Diff(want, s.patches(t, "low")); diff != "" {
 			t.Errorf("patches differ (-want +got):\n%s", diff)
 		}
