@@ -1,0 +1,91 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/rouse-scheduler/rouse/scheduler"
+)
+
+// rouseDecider makes decisions with Rouse. The informers are never started, and what would bind the pods is dropped.
+type rouseDecider struct {
+	*scheduler.Scheduler
+	cancel context.CancelFunc
+	// waiting are the pods in the queue, in the order in which they will be popped.
+	waiting []*v1.Pod
+	// bindings counts the binding cycles that would have been started.
+	bindings int
+}
+
+func newRouseDecider(ctx context.Context, s settings) (decider, error) {
+	s.allNodes = true
+	configuration, err := s.forRouse()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	d := &rouseDecider{cancel: cancel}
+	client := fake.NewClientset()
+	d.Scheduler, err = scheduler.New(ctx, scheduler.Options{
+		Configuration: configuration,
+		Client:        client,
+		Informers:     scheduler.NewInformerFactory(client),
+		Go:            func(func()) { d.bindings++ },
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *rouseDecider) addNodes(nodes []*v1.Node) error {
+	for _, node := range nodes {
+		if err := d.Cache().AddNode(node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *rouseDecider) addPod(pod *v1.Pod) error { return d.Cache().AddPod(pod) }
+
+func (d *rouseDecider) enqueue(_ context.Context, pod *v1.Pod) {
+	d.Queue().Add(pod)
+	d.waiting = append(d.waiting, pod)
+}
+
+// decide runs the scheduling cycle up to where the binding cycle would start. Done is what that cycle would call.
+func (d *rouseDecider) decide(ctx context.Context) error {
+	before := d.bindings
+	if !d.TryScheduleOne(ctx) {
+		return errors.New("no pod is ready to be tried")
+	}
+	pod := d.waiting[0]
+	d.waiting = d.waiting[1:]
+	if d.bindings != before+1 {
+		return fmt.Errorf("pod %s got no node", pod.Name)
+	}
+	d.Queue().Done(pod.UID)
+	return nil
+}
+
+func (d *rouseDecider) nodeOf(pod *v1.Pod) (string, error) {
+	cached, err := d.Cache().Pod(pod)
+	if err != nil {
+		return "", err
+	}
+	return cached.Spec.NodeName, nil
+}
+
+func (d *rouseDecider) close() {
+	d.Queue().Close()
+	d.cancel()
+}

@@ -1,0 +1,127 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// These tests do everything that the benchmark does, with little of it, and look at what comes out. How long it takes
+// does not matter.
+
+func TestBothContendersPlaceAllPods(t *testing.T) {
+	makers := map[string]func(context.Context, settings) (decider, error){
+		"rouse": newRouseDecider, "kube-scheduler": newKubeSchedulerDecider,
+	}
+	for _, c := range []decisionCase{
+		{shape: basic}, {shape: basic, unique: true}, {shape: basic, noSpread: true},
+		{shape: prefNode}, {shape: spread}, {shape: antiHost}, {shape: prefPodZone},
+	} {
+		for who, build := range makers {
+			t.Run(c.name()+"/"+who, func(t *testing.T) {
+				d, err := build(t.Context(), settings{noDefaultSpread: c.noSpread})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer d.close()
+				pods := newPods(warmUpPods+50, c.shape, c.unique)
+				sample, err := measureDecisions(t.Context(), &meter{}, d, newNodes(120, c.shape), pods)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if sample[WallNanos] <= 0 || sample[Allocations] <= 0 {
+					t.Errorf("measured %v", sample)
+				}
+				checkPlacement(t, d, c.shape, pods)
+			})
+		}
+	}
+}
+
+// checkPlacement checks what the shape of the pods demands.
+func checkPlacement(t *testing.T, d decider, s shape, pods []*v1.Pod) {
+	t.Helper()
+	perNode, perZone := map[string]int{}, map[string]int{}
+	for _, pod := range pods {
+		node, err := d.nodeOf(pod)
+		if err != nil || node == "" {
+			t.Fatalf("pod %s has no node: %v", pod.Name, err)
+		}
+		perNode[node]++
+		perZone[node[len(node)-1:]]++ // the zone of a node is the last digit of its number
+		if s == prefNode && strings.HasSuffix(node, "0") {
+			t.Errorf("pod %s is on node %s, which is tainted", pod.Name, node)
+		}
+	}
+	for node, count := range perNode {
+		if s == antiHost && count > 1 {
+			t.Errorf("%d pods are on node %s", count, node)
+		}
+	}
+	for zone, count := range perZone {
+		if s == spread && count != len(pods)/zones {
+			t.Errorf("%d pods are in zone %s, want %d", count, zone, len(pods)/zones)
+		}
+	}
+	if s == prefPodZone && len(perZone) != 1 {
+		t.Errorf("the pods are in %d zones, want 1: %v", len(perZone), perZone)
+	}
+}
+
+func TestEventsWakeWhomTheyShould(t *testing.T) {
+	const pods = 100
+	for _, c := range eventCases() {
+		rooms := &rooms{plugin: c.plugin, size: pods, built: map[Contender]waitingRoom{}}
+		t.Cleanup(rooms.close)
+		w := c.work(rooms)
+		for who, run := range w.runs {
+			t.Run(w.Case+"/"+string(who), func(t *testing.T) {
+				if _, err := run(t.Context(), &meter{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	row := Row{Workload: "decisions", Case: "basic", Size: 5, Unit: "nodes", Metric: WallNanos, Target: 10, Results: map[Contender]*Result{}}
+	for _, wall := range []float64{100, 300, 200} {
+		row.add(Rouse, Sample{WallNanos: wall, CPUNanos: 2 * wall, Allocations: 0})
+		row.add(KubeScheduler, Sample{WallNanos: 20 * wall, CPUNanos: 2 * wall, Allocations: 7})
+	}
+	row.summarise()
+	report := Report{Format: Format, Runs: 3, Rows: []Row{row}}
+	var written bytes.Buffer
+	if err := report.write(&written); err != nil {
+		t.Fatal(err)
+	}
+	var read Report
+	if err := json.Unmarshal(written.Bytes(), &read); err != nil {
+		t.Fatal(err)
+	}
+	got := read.Rows[0]
+	if got.Ratio[WallNanos] != 20 || got.Ratio[CPUNanos] != 1 {
+		t.Errorf("ratios are %v, want 20 of wall time and 1 of CPU time", got.Ratio)
+	}
+	if _, ok := got.Ratio[Allocations]; ok {
+		t.Error("there is a ratio to no allocations")
+	}
+	if median, spread := got.Results[Rouse].Median[WallNanos], got.Results[Rouse].Spread[WallNanos]; median != 200 || spread != 1 {
+		t.Errorf("median %v and spread %v, want 200 and 1", median, spread)
+	}
+	var table strings.Builder
+	if err := writeTable(&table, read.Rows); err != nil {
+		t.Fatal(err)
+	}
+	if want := "200 ns (400 ns)  0.00    4.00 µs (400 ns)  7.00    20.0x (1.00x)  10.0x"; !strings.Contains(table.String(), want) {
+		t.Errorf("no %q in\n%s", want, table.String())
+	}
+}
