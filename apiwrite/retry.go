@@ -58,6 +58,21 @@ func Retry(ctx context.Context, passing func(error) bool, write func() error) er
 	}
 }
 
+// maxPause is the longest pause between two calls of Insist.
+const maxPause = 5 * time.Second
+
+// Insist is [Retry] for what must be known before anything else can be done: it goes on, with pauses of up to five
+// seconds, until as much time has passed as the limit says.
+func Insist(ctx context.Context, limit time.Duration, passing func(error) bool, call func() error) error {
+	end := time.Now().Add(limit)
+	for pause := retry.DefaultBackoff.Duration; ; pause = min(2*pause, maxPause) {
+		err := call()
+		if err == nil || !passing(err) || time.Now().Add(pause).After(end) || !sleep(ctx, pause) {
+			return err
+		}
+	}
+}
+
 // sleep returns false, at once, when the context ends.
 func sleep(ctx context.Context, delay time.Duration) bool {
 	timer := time.NewTimer(delay)

@@ -130,3 +130,40 @@ func TestRetryEndsWithTheContext(t *testing.T) {
 		}
 	})
 }
+
+func TestInsist(t *testing.T) {
+	forbidden := apierrors.NewForbidden(pods(), "a", errors.New("no"))
+	tests := []struct {
+		name     string
+		answer   func(since time.Duration) error
+		want     error
+		min, max time.Duration
+		calls    int
+	}{
+		{"the trouble lasts", func(time.Duration) error { return io.EOF }, io.EOF, 50 * time.Second, time.Minute, 20},
+		{"the trouble passes", func(since time.Duration) error {
+			if since < 20*time.Second {
+				return io.EOF
+			}
+			return nil
+		}, nil, 20 * time.Second, 25 * time.Second, 13},
+		{"refused", func(time.Duration) error { return forbidden }, forbidden, 0, 0, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls, began := 0, time.Now()
+				err := apiwrite.Insist(t.Context(), time.Minute, apiwrite.Passing, func() error {
+					calls++
+					return tt.answer(time.Since(began))
+				})
+				if took := time.Since(began); !errors.Is(err, tt.want) || took < tt.min || took > tt.max {
+					t.Errorf("error %v after %v, want %v after %v to %v", err, took, tt.want, tt.min, tt.max)
+				}
+				if calls != tt.calls {
+					t.Errorf("%d calls, want %d", calls, tt.calls)
+				}
+			})
+		})
+	}
+}

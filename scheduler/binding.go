@@ -69,6 +69,10 @@ func (s *Scheduler) finishBinding(ctx context.Context, a *attempt, permit *fwk.S
 	}
 	// From here on no plugin rejects the pod, so no event needs to be kept for it.
 	s.queue.Done(a.pod.UID)
+	if status := s.obstacle(ctx, a); status != nil {
+		s.handleBindingFailure(ctx, a, status)
+		return
+	}
 	if preBind {
 		if status := s.preBind(ctx, a); !status.IsSuccess() {
 			s.handleBindingFailure(ctx, a, status)
@@ -117,9 +121,9 @@ func (s *Scheduler) preBind(ctx context.Context, a *attempt) *fwk.Status {
 
 // bind asks the extender that binds such pods, and otherwise the Bind plugins.
 func (s *Scheduler) bind(ctx context.Context, a *attempt) *fwk.Status {
-	status := s.bindThroughExtender(a)
-	if status.IsSkip() {
-		status = a.profile.RunBindPlugins(ctx, a.state, a.pod, a.node)
+	status := s.obstacle(ctx, a)
+	if status == nil {
+		status = s.callBinders(ctx, a)
 	}
 	if !status.IsSuccess() {
 		s.options.Logger.V(1).Info("Failed to bind pod", "pod", klog.KObj(a.pod), "node", a.node, "status", status)
@@ -130,10 +134,22 @@ func (s *Scheduler) bind(ctx context.Context, a *attempt) *fwk.Status {
 	return nil
 }
 
+// callBinders binds the pod, and returns an error only if it is not bound.
+func (s *Scheduler) callBinders(ctx context.Context, a *attempt) *fwk.Status {
+	status := s.bindThroughExtender(ctx, a)
+	if status.IsSkip() {
+		status = a.profile.RunBindPlugins(ctx, a.state, a.pod, a.node)
+	}
+	if status.IsError() {
+		return s.settle(ctx, a, status)
+	}
+	return status
+}
+
 // bindThroughExtender returns Skip when no extender bound the pod.
-func (s *Scheduler) bindThroughExtender(a *attempt) *fwk.Status {
+func (s *Scheduler) bindThroughExtender(ctx context.Context, a *attempt) *fwk.Status {
 	for _, extender := range s.binders(a) {
-		err := extender.Bind(&v1.Binding{
+		err := within(ctx, extender).Bind(&v1.Binding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: a.pod.Namespace, Name: a.pod.Name, UID: a.pod.UID},
 			Target:     v1.ObjectReference{Kind: "Node", Name: a.node},
 		})

@@ -4,6 +4,7 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -22,6 +23,16 @@ func (s *Scheduler) hasExtender(property func(fwk.Extender) bool) bool {
 		}
 	}
 	return false
+}
+
+// within returns the extender with calls that end with the context, if it can do that.
+func within(ctx context.Context, extender fwk.Extender) fwk.Extender {
+	if e, ok := extender.(interface {
+		WithContext(ctx context.Context) fwk.Extender
+	}); ok {
+		return e.WithContext(ctx)
+	}
+	return extender
 }
 
 // askExtenders lets the extenders, one after the other, remove nodes. The status is an error or nil.

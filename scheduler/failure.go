@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -29,7 +30,7 @@ func (s *Scheduler) handleFailure(ctx context.Context, a *attempt, f *failure) {
 	}
 	s.recordRejectors(a, f)
 	s.options.Observer.AttemptFailed(s.observed(a, f))
-	pod, requeue, ok := s.currentPod(a)
+	pod, requeue, ok := s.currentPod(a, f)
 	if !ok {
 		s.queue.Done(a.info.Pod.UID)
 		return
@@ -63,7 +64,7 @@ func (s *Scheduler) handleFailure(ctx context.Context, a *attempt, f *failure) {
 		Reason:  reason,
 		Message: message,
 	}
-	if err := s.patchStatus(ctx, pod, condition, f.nomination); err != nil {
+	if err := s.patchStatus(ctx, pod, condition, f.nomination); err != nil && !apierrors.IsNotFound(err) {
 		s.options.Logger.Error(err, "Writing the condition of a pod failed", "pod", klog.KObj(pod))
 	}
 }
@@ -80,6 +81,10 @@ func (s *Scheduler) recordRejectors(a *attempt, f *failure) {
 		s.options.Logger.V(2).Info("Unable to schedule pod; it waits", "pod", klog.KObj(info.Pod), "took", took, "err", fit)
 		return
 	}
+	if overtaken := f.overtaken(); overtaken != nil {
+		s.options.Logger.Info("Somebody else decided about a pod; leaving it alone", "pod", klog.KObj(info.Pod), "took", took, "err", overtaken)
+		return
+	}
 	if err := f.status.AsError(); errors.Is(err, framework.ErrNoNodesAvailable) || f.status.IsRejected() {
 		s.options.Logger.V(2).Info("Unable to schedule pod; retrying", "pod", klog.KObj(info.Pod), "took", took, "err", err)
 	} else {
@@ -89,16 +94,18 @@ func (s *Scheduler) recordRejectors(a *attempt, f *failure) {
 
 // currentPod returns the pod as the informer has it now, and whether it still wants a node. It returns false when
 // another pod has taken its name, about which there is nothing to say.
-func (s *Scheduler) currentPod(a *attempt) (pod *v1.Pod, requeue, ok bool) {
+func (s *Scheduler) currentPod(a *attempt, f *failure) (pod *v1.Pod, requeue, ok bool) {
 	old := a.info.Pod
 	current, err := s.pods.Pods(old.Namespace).Get(old.Name)
 	switch {
+	case err == nil && current.UID != old.UID:
+		s.options.Logger.V(2).Info("Another pod has the name now; not queueing the old one again", "pod", klog.KObj(old))
+		return nil, false, false
+	case f.overtaken() != nil: // of which the informer may not have heard yet
+		return old, false, true
 	case err != nil:
 		s.options.Logger.V(2).Info("The pod is gone; not queueing it again", "pod", klog.KObj(old), "err", err)
 		return old, false, true
-	case current.UID != old.UID:
-		s.options.Logger.V(2).Info("Another pod has the name now; not queueing the old one again", "pod", klog.KObj(old))
-		return nil, false, false
 	case assigned(current):
 		s.options.Logger.Info("Pod has been assigned to node. Abort adding it back to queue.",
 			"pod", klog.KObj(old), "node", current.Spec.NodeName)

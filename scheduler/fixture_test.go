@@ -212,6 +212,15 @@ func (f *fixture) cached() []string {
 	return names
 }
 
+// nodeAdded makes a node known and calls the handler.
+func (f *fixture) nodeAdded(node *v1.Node) {
+	f.t.Helper()
+	if err := f.options.Informers.Core().V1().Nodes().Informer().GetIndexer().Add(node); err != nil {
+		f.t.Fatal(err)
+	}
+	f.Scheduler.nodeAdded(node)
+}
+
 // addNodes adds nodes with four cores.
 func (f *fixture) addNodes(names ...string) {
 	for _, name := range names {

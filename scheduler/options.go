@@ -41,7 +41,8 @@ type Options struct {
 	KubeConfig *restclient.Config
 	// Recorder returns where a profile's API events go, by scheduler name; nil writes none.
 	Recorder func(schedulerName string) events.EventRecorderLogger
-	// Extenders are asked beside the plugins of every profile.
+	// Extenders are asked beside the plugins of every profile. Those of the configuration are not among them by
+	// themselves: the package extender makes them.
 	Extenders []fwk.Extender
 	// Clock tells the time; nil means real time.
 	Clock clock.WithDelayedExecution
@@ -83,8 +84,8 @@ func (o *Options) complete() error {
 		return fmt.Errorf("building a scheduler: couldn't build extenders: %w", err)
 	}
 	if len(o.Configuration.Extenders) > 0 && len(o.Extenders) == 0 {
-		return errors.New("building a scheduler: the configuration has extenders, which this version cannot call over " +
-			"HTTP; pass implementations in Options.Extenders or remove them from the configuration")
+		return errors.New("building a scheduler: the configuration has extenders, but Options.Extenders is empty; " +
+			"extender.New makes them of the configuration")
 	}
 	if o.Registry == nil {
 		o.Registry = plugins.NewInTreeRegistry()

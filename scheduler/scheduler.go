@@ -31,6 +31,7 @@ type Scheduler struct {
 	queue    *queue.Queue
 	cache    *cache.Cache
 	pods     listersv1.PodLister
+	nodes    listersv1.NodeLister
 	handlers []handlerOfKind
 
 	waitingPods *runtime.WaitingPods
@@ -58,6 +59,7 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		cache:       cache.New(cache.Options{AssumedPodTTL: options.AssumedPodTTL, Clock: options.Clock, Logger: options.Logger}),
 		snapshot:    &cache.Snapshot{},
 		pods:        options.Informers.Core().V1().Pods().Lister(),
+		nodes:       options.Informers.Core().V1().Nodes().Lister(),
 		waitingPods: runtime.NewWaitingPods(),
 		random:      rand.New(rand.NewPCG(options.Seed, 0)),
 	}

@@ -267,7 +267,7 @@ func TestBindFailureIsRetried(t *testing.T) {
 	if got := states(report)["default/a"]; got.Node != "n2" || got.Attempts != 1 {
 		t.Errorf("got %+v, want the pod where the plugin bound it behind the scheduler's back", got)
 	}
-	if got := trace(report, simulate.WhatRejected); len(got) != 1 || !strings.Contains(got[0], "assigned to node n2 already") {
+	if got := trace(report, simulate.WhatRejected); len(got) != 1 || !strings.Contains(got[0], "bound to node n2 by somebody else") {
 		t.Errorf("got rejections %q, want the failed binding", got)
 	}
 }
