@@ -17,6 +17,7 @@ var (
 	_ fwk.SharedLister      = &Snapshot{}
 	_ fwk.NodeInfoLister    = &Snapshot{}
 	_ fwk.StorageInfoLister = &Snapshot{}
+	_ framework.SlotLister  = &Snapshot{}
 )
 
 // Snapshot is the live nodes of a [Cache] at one moment, with their pods. The zero value is an empty snapshot, ready

@@ -5,6 +5,7 @@ package framework
 
 import (
 	"context"
+	"encoding/binary"
 	"iter"
 
 	v1 "k8s.io/api/core/v1"
@@ -100,3 +101,11 @@ type ScoreAllPlugin interface {
 	// nodes that take the pod.
 	ScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes SlotLister, slots []int, scores []int64) *fwk.Status
 }
+
+// AppendKeyString appends a string to a key such that different series of strings and integers give different keys.
+func AppendKeyString(key []byte, s string) []byte {
+	return append(binary.AppendUvarint(key, uint64(len(s))), s...)
+}
+
+// AppendKeyInt appends an integer to a key; see [AppendKeyString].
+func AppendKeyInt(key []byte, i int64) []byte { return binary.AppendVarint(key, i) }

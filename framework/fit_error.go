@@ -78,12 +78,12 @@ func (f *FitError) reasonCounts() []string {
 		return nil
 	}
 	counts := map[string]int{}
-	statuses.ForEachExplicitNode(func(_ string, status *fwk.Status) {
+	statuses.ForEachStatus(func(status *fwk.Status, nodes int) {
 		if status == nil {
 			return
 		}
 		for _, reason := range status.Reasons() {
-			counts[reason]++
+			counts[reason] += nodes
 		}
 	})
 	if absent := statuses.AbsentNodesStatus(); absent != nil && f.NumAllNodes > statuses.Len() {

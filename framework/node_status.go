@@ -5,8 +5,6 @@ package framework
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	fwk "k8s.io/kube-scheduler/framework"
 )
@@ -14,10 +12,20 @@ import (
 var _ fwk.NodeToStatusReader = &NodeToStatus{}
 
 // NodeToStatus says for each node why it does not take a pod: explicitly for the nodes that were looked at, and by one
-// common status for all others, where nil is success. It is not safe for concurrent changes.
+// common status for all others, where nil is success. It is not safe for concurrent use.
 type NodeToStatus struct {
 	explicit map[string]*fwk.Status
 	absent   *fwk.Status
+	// list has the explicit statuses of one search over all nodes, as long as nobody needs them by name.
+	list statusList
+}
+
+// statusList is a status for each of a list of nodes, most of which share few.
+type statusList struct {
+	nodes    []fwk.NodeInfo
+	statuses []*fwk.Status
+	// which has an index in statuses plus one for each node, zero for nodes without a status of their own.
+	which []int32
 }
 
 // NewNodeToStatus returns statuses by node name, and the status of every other node. The map may be nil; it is kept, not
@@ -31,9 +39,31 @@ func NewDefaultNodeToStatus() *NodeToStatus {
 	return NewNodeToStatus(nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable))
 }
 
+// NewNodeStatusList is NewDefaultNodeToStatus with statuses of its own for a list of nodes: statuses[which[i]-1] for the
+// node at index i, none where which is zero. It keeps the slices, of which only the names of the nodes may not change.
+func NewNodeStatusList(nodes []fwk.NodeInfo, which []int32, statuses []*fwk.Status) *NodeToStatus {
+	m := NewDefaultNodeToStatus()
+	m.list = statusList{nodes: nodes, which: which, statuses: statuses}
+	return m
+}
+
+// byName makes the map of a list.
+func (m *NodeToStatus) byName() map[string]*fwk.Status {
+	if m.list.which != nil {
+		m.explicit = make(map[string]*fwk.Status, len(m.list.which))
+		for i, which := range m.list.which {
+			if which > 0 {
+				m.explicit[m.list.nodes[i].Node().Name] = m.list.statuses[which-1]
+			}
+		}
+		m.list = statusList{}
+	}
+	return m.explicit
+}
+
 // Get implements fwk.NodeToStatusReader.
 func (m *NodeToStatus) Get(nodeName string) *fwk.Status {
-	if status, ok := m.explicit[nodeName]; ok {
+	if status, ok := m.byName()[nodeName]; ok {
 		return status
 	}
 	return m.absent
@@ -41,52 +71,80 @@ func (m *NodeToStatus) Get(nodeName string) *fwk.Status {
 
 // Set gives a node a status of its own.
 func (m *NodeToStatus) Set(nodeName string, status *fwk.Status) {
-	if m.explicit == nil {
+	if m.byName() == nil {
 		m.explicit = map[string]*fwk.Status{}
 	}
 	m.explicit[nodeName] = status
 }
 
-// Len is the number of nodes with a status of their own.
-func (m *NodeToStatus) Len() int { return len(m.explicit) }
+// Len returns the number of nodes with a status of their own.
+func (m *NodeToStatus) Len() int {
+	count := len(m.explicit)
+	for _, which := range m.list.which {
+		if which > 0 {
+			count++
+		}
+	}
+	return count
+}
 
-// AbsentNodesStatus is the status of the nodes without one of their own.
+// AbsentNodesStatus returns the status of all nodes that have none of their own.
 func (m *NodeToStatus) AbsentNodesStatus() *fwk.Status { return m.absent }
 
-// SetAbsentNodesStatus sets the status of the nodes without one of their own.
+// SetAbsentNodesStatus replaces the status of all nodes that have none of their own.
 func (m *NodeToStatus) SetAbsentNodesStatus(status *fwk.Status) { m.absent = status }
 
-// ForEachExplicitNode calls visit for every node with a status of its own, in no particular order.
+// ForEachExplicitNode calls visit for every node that has a status of its own, in no particular order.
 func (m *NodeToStatus) ForEachExplicitNode(visit func(nodeName string, status *fwk.Status)) {
-	for name, status := range m.explicit {
+	for name, status := range m.byName() {
 		visit(name, status)
 	}
 }
 
-// NodesForStatusCode implements fwk.NodeToStatusReader. Nodes that are gone from the lister are left out. The order is
-// that of the lister when nodes without a status of their own are among them, and by name otherwise.
-func (m *NodeToStatus) NodesForStatusCode(lister fwk.NodeInfoLister, code fwk.Code) ([]fwk.NodeInfo, error) {
-	if m.absent.Code() != code {
-		var nodes []fwk.NodeInfo
-		for _, name := range slices.Sorted(maps.Keys(m.explicit)) {
-			if m.explicit[name].Code() != code {
-				continue
-			}
-			if node, err := lister.Get(name); err == nil {
-				nodes = append(nodes, node)
-			}
-		}
-		return nodes, nil
+// ForEachStatus calls visit for every status that nodes have as their own, with the number of these nodes. A status may
+// come several times. The cost is small where many nodes share few statuses.
+func (m *NodeToStatus) ForEachStatus(visit func(status *fwk.Status, nodes int)) {
+	for _, status := range m.explicit {
+		visit(status, 1)
 	}
+	if len(m.list.which) == 0 {
+		return
+	}
+	counts := make([]int, len(m.list.statuses)+1)
+	for _, which := range m.list.which {
+		counts[which]++
+	}
+	for i, status := range m.list.statuses {
+		if count := counts[i+1]; count > 0 {
+			visit(status, count)
+		}
+	}
+}
+
+// NodesForStatusCode implements fwk.NodeToStatusReader: the nodes of the lister whose status has the given code, in the
+// order of the lister.
+func (m *NodeToStatus) NodesForStatusCode(lister fwk.NodeInfoLister, code fwk.Code) ([]fwk.NodeInfo, error) {
 	all, err := lister.List()
 	if err != nil {
 		return nil, fmt.Errorf("listing the nodes with status %v: %w", code, err)
 	}
-	nodes := make([]fwk.NodeInfo, 0, len(all))
-	for _, node := range all {
-		if m.Get(node.Node().Name).Code() == code {
+	statusAt := func(i int) *fwk.Status { return m.Get(all[i].Node().Name) }
+	if len(all) > 0 && len(all) == len(m.list.nodes) && &all[0] == &m.list.nodes[0] {
+		statusAt = func(i int) *fwk.Status { return m.list.at(i, m.absent) }
+	}
+	var nodes []fwk.NodeInfo
+	for i, node := range all {
+		if statusAt(i).Code() == code {
 			nodes = append(nodes, node)
 		}
 	}
 	return nodes, nil
+}
+
+// at is the status of the node at an index.
+func (l *statusList) at(i int, absent *fwk.Status) *fwk.Status {
+	if which := l.which[i]; which > 0 {
+		return l.statuses[which-1]
+	}
+	return absent
 }

@@ -4,6 +4,7 @@
 package queue
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -76,6 +77,17 @@ func (n *Nominator) NominatedPodsForNode(node string) []fwk.PodInfo {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return append([]fwk.PodInfo{}, n.byNode[node]...)
+}
+
+// NominatedNodes returns the names of the nodes that pods are nominated for, in no particular order; nil if there is
+// none.
+func (n *Nominator) NominatedNodes() []string {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if len(n.byNode) == 0 {
+		return nil
+	}
+	return slices.Collect(maps.Keys(n.byNode))
 }
 
 // add nominates a pod that is not nominated, unless the name of the node is empty; it needs the lock. The lock is held

@@ -18,7 +18,8 @@ import (
 
 // Framework is the plugins of one profile, ready to run. It is what plugins know as their fwk.Handle.
 //
-// After NewFramework, and SetNominator and SetActivator where they are used, a Framework does not change. All its
+// After NewFramework, and SetNominator and SetActivator where they are used, a Framework does not change, but for what
+// [Framework.Search] remembers under a lock of its own. All its
 // methods may then be called concurrently, as far as the cycle states and node infos they are given allow.
 //
 // The statuses that run methods return may be shared with plugins and other goroutines, and must not be changed.
@@ -47,6 +48,7 @@ type Framework struct {
 	signers      stage[fwk.SignPlugin] // what makes up a pod's signature
 	signsPods    bool
 	parallelizer *Parallelizer
+	columns      columns
 }
 
 var _ fwk.Handle = &Framework{}

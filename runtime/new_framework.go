@@ -60,6 +60,7 @@ func (f *Framework) arrange() error {
 		}
 	}
 	f.arrangeSigning()
+	f.arrangeSearch()
 	return f.weigh(resolved.Points[profiles.Score])
 }
 

@@ -41,6 +41,9 @@ type Options struct {
 	// runs in the caller's goroutine, in order.
 	Parallelism int
 
+	// ColumnBudget limits, in bytes, what Framework.Search remembers; zero means [DefaultColumnBudget].
+	ColumnBudget int
+
 	// WaitingPods and PodsInPreBind are shared by all profiles of a scheduler. New ones are made where they are nil.
 	WaitingPods   *WaitingPods
 	PodsInPreBind *PodsInPreBind
@@ -77,6 +80,9 @@ func (o Options) withDefaults(schedulerName string) Options {
 	}
 	if o.Activator == nil {
 		o.Activator = noActivator{}
+	}
+	if o.ColumnBudget == 0 {
+		o.ColumnBudget = DefaultColumnBudget
 	}
 	if o.WaitingPods == nil {
 		o.WaitingPods = NewWaitingPods()

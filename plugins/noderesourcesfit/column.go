@@ -1,0 +1,58 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package noderesourcesfit
+
+import (
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
+)
+
+var (
+	_ framework.FilterKeyPlugin = &Plugin{}
+	_ framework.ScoreKeyPlugin  = &Plugin{}
+)
+
+// AppendFilterKey implements framework.FilterKeyPlugin. There is no key for a pod that asks for a resource that devices
+// may serve, because these are not counted on the node.
+func (pl *Plugin) AppendFilterKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+	request, err := statedata.Read[*podRequest](state, preFilterKey)
+	if err != nil {
+		return key, false
+	}
+	key = framework.AppendKeyInt(key, request.MilliCPU)
+	key = framework.AppendKeyInt(key, request.Memory)
+	key = framework.AppendKeyInt(key, request.EphemeralStorage)
+	if len(request.ScalarResources) == 0 {
+		return key, true
+	}
+	for _, name := range slices.Sorted(maps.Keys(request.ScalarResources)) {
+		quantity := request.ScalarResources[name]
+		if quantity != 0 && pl.classes.Serve(name) {
+			return key, false
+		}
+		key = framework.AppendKeyInt(framework.AppendKeyString(key, string(name)), quantity)
+	}
+	return key, true
+}
+
+// AppendScoreKey implements framework.ScoreKeyPlugin.
+func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+	request, err := statedata.Read[*scoredRequest](state, preScoreKey)
+	if err != nil {
+		return key, false
+	}
+	for _, amount := range request.amounts {
+		key = framework.AppendKeyInt(key, amount)
+	}
+	return key, true
+}
+
+// Scale implements framework.ScoreKeyPlugin.
+func (pl *Plugin) Scale() framework.Scale { return framework.ScaleNone }

@@ -1,0 +1,45 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tainttoleration
+
+import (
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
+)
+
+var (
+	_ framework.FilterKeyPlugin = &Plugin{}
+	_ framework.ScoreKeyPlugin  = &Plugin{}
+)
+
+// AppendFilterKey implements framework.FilterKeyPlugin.
+func (pl *Plugin) AppendFilterKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+	return appendTolerations(key, pod.Spec.Tolerations), true
+}
+
+// AppendScoreKey implements framework.ScoreKeyPlugin.
+func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+	soft, err := statedata.Read[*softTolerations](state, preScoreKey)
+	if err != nil {
+		return key, false
+	}
+	return appendTolerations(key, soft.tolerations), true
+}
+
+// Scale implements framework.ScoreKeyPlugin.
+func (pl *Plugin) Scale() framework.Scale { return framework.ScaleToHighestReversed }
+
+func appendTolerations(key []byte, tolerations []v1.Toleration) []byte {
+	for i := range tolerations {
+		toleration := &tolerations[i]
+		key = framework.AppendKeyString(key, toleration.Key)
+		key = framework.AppendKeyString(key, string(toleration.Operator))
+		key = framework.AppendKeyString(key, toleration.Value)
+		key = framework.AppendKeyString(key, string(toleration.Effect))
+	}
+	return key
+}

@@ -1,0 +1,250 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+// DefaultColumnBudget is how many bytes of verdicts and scores a framework keeps when the options don't say.
+const DefaultColumnBudget = 128 << 20
+
+// NominatedNodes is an optional interface beside fwk.PodNominator. [Framework.Search] needs it, so that it need not ask
+// about every node whether pods are nominated for it.
+type NominatedNodes interface {
+	// NominatedNodes returns the names of the nodes that pods are nominated for.
+	NominatedNodes() []string
+}
+
+// Choice is what [Framework.Search] found.
+type Choice struct {
+	// Node is the name of the best node; empty if no node takes the pod.
+	Node string
+	// Feasible is how many nodes take the pod.
+	Feasible int
+	// Rejections has the reason of every node, if no node takes the pod; otherwise it is nil.
+	Rejections *framework.NodeToStatus
+}
+
+// columns is what a framework keeps about nodes from one cycle to the next, and the working space of a cycle. The lock
+// guards all of it; it is held over a whole search.
+type columns struct {
+	mu       sync.Mutex
+	log      changeLog
+	store    columnStore
+	statuses statusTable
+	// roles is what the plugins offer beyond the official interfaces.
+	filters []filterRole
+	scorers []scorerRole
+
+	key, rankingKey, columnKey []byte
+	all                        []int // 0, 1, 2, ...
+	changed                    []int
+	unknown                    []int
+	answers                    []*fwk.Status
+	scores                     []int64
+	sums                       []int64
+	verdicts                   []verdict
+	slots                      []int
+	touched                    int
+}
+
+// filterRole is what a Filter plugin offers to a search; either may be nil.
+type filterRole struct {
+	key   framework.FilterKeyPlugin
+	slots framework.FilterSlotsPlugin
+}
+
+// scorerRole is what a Score plugin offers to a search; each may be nil.
+type scorerRole struct {
+	key   framework.ScoreKeyPlugin
+	slots framework.ScoreSlotsPlugin
+	all   framework.ScoreAllPlugin
+}
+
+// search is one search for the node of a pod.
+type search struct {
+	f       *Framework
+	columns *columns
+	ctx     context.Context
+	state   fwk.CycleState
+	pod     *v1.Pod
+	nodes   framework.SlotLister
+
+	board    *board
+	boardKey []byte
+	// narrowed tells that slots, not the board, has the nodes that take the pod, and verdicts why others don't.
+	narrowed bool
+	slots    []int
+	verdicts []verdict
+}
+
+// arrangeSearch finds out what the plugins offer.
+func (f *Framework) arrangeSearch() {
+	c := &f.columns
+	c.store.budget = f.options.ColumnBudget
+	for i := range f.filter {
+		var role filterRole
+		role.key, _ = f.filter[i].plugin.(framework.FilterKeyPlugin)
+		role.slots, _ = f.filter[i].plugin.(framework.FilterSlotsPlugin)
+		c.filters = append(c.filters, role)
+	}
+	for i := range f.score {
+		var role scorerRole
+		role.key, _ = f.score[i].plugin.(framework.ScoreKeyPlugin)
+		role.slots, _ = f.score[i].plugin.(framework.ScoreSlotsPlugin)
+		role.all, _ = f.score[i].plugin.(framework.ScoreAllPlugin)
+		c.scorers = append(c.scorers, role)
+	}
+}
+
+// CanSearch tells whether [Framework.Search] works with the snapshot and the nominator that the framework was given.
+func (f *Framework) CanSearch() bool {
+	_, slots := f.options.Snapshot.(framework.SlotLister)
+	_, nominated := f.options.Nominator.(NominatedNodes)
+	return slots && nominated
+}
+
+// Search finds the best of all nodes for a pod for which PreFilter has run. It comes to the same as asking the Filter
+// plugins about every node, nominated pods included, and then PreScore, Score and NormalizeScore about those that are
+// left; but what plugins with a key said before (see [framework.FilterKeyPlugin]) is not asked again, and where all
+// plugins have one, the cost follows the number of nodes that changed.
+//
+// When several nodes are the best, pick is called with their number, and chooses one by its index.
+//
+// The status is nil or an Error. Searches of a framework run one at a time; the snapshot must not be updated meanwhile.
+func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Pod, pick func(count int) int) (Choice, *fwk.Status) {
+	c := &f.columns
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, failure := f.startSearch(ctx, state, pod)
+	if failure != nil {
+		return Choice{}, failure
+	}
+	defer c.store.trim()
+	if failure := s.filter(); failure != nil {
+		return Choice{}, failure
+	}
+	switch feasible := s.feasible(); feasible {
+	case 0:
+		return Choice{Rejections: s.rejections()}, nil
+	case 1:
+		return Choice{Node: s.nameAt(s.feasibleSlots()[0]), Feasible: 1}, nil
+	default:
+		slot, failure := s.best(pick)
+		if failure != nil {
+			return Choice{}, failure
+		}
+		return Choice{Node: s.nameAt(slot), Feasible: feasible}, nil
+	}
+}
+
+// Totals returns the total score of every node that takes the pod, and why the others don't, which is what Search
+// decides by. It takes as long as there are nodes.
+func (f *Framework) Totals(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (map[string]int64, *framework.NodeToStatus, *fwk.Status) {
+	c := &f.columns
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, failure := f.startSearch(ctx, state, pod)
+	if failure != nil {
+		return nil, nil, failure
+	}
+	defer c.store.trim()
+	if failure := s.filter(); failure != nil {
+		return nil, nil, failure
+	}
+	totals := map[string]int64{}
+	if s.feasible() > 0 {
+		slots := slices.Clone(s.feasibleSlots())
+		sums, failure := s.totals(slots)
+		if failure != nil {
+			return nil, nil, failure
+		}
+		for i, slot := range slots {
+			totals[s.nameAt(slot)] = sums[i]
+		}
+	}
+	return totals, s.rejections(), nil
+}
+
+func (f *Framework) startSearch(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*search, *fwk.Status) {
+	nodes, ok := f.options.Snapshot.(framework.SlotLister)
+	if !ok {
+		return nil, fwk.AsStatus(fmt.Errorf("searching all nodes: a snapshot of type %T has no slots; ask CanSearch first", f.options.Snapshot))
+	}
+	c := &f.columns
+	if c.statuses.full() {
+		c.statuses = statusTable{}
+		c.store.clear()
+	}
+	c.log.catchUp(nodes)
+	return &search{f: f, columns: c, ctx: ctx, state: state, pod: pod, nodes: nodes}, nil
+}
+
+func (s *search) log() *changeLog { return &s.columns.log }
+
+// changedSince returns the distinct slots that changed from a position of the log on; all slots, and false, if that is
+// too long ago. The result is good until the next call.
+func (s *search) changedSince(position int) ([]int, bool) {
+	changed, ok := s.log().since(position)
+	if !ok || len(changed) > s.nodes.SlotCount() {
+		return s.allSlots(), false
+	}
+	s.columns.changed = append(s.columns.changed[:0], changed...)
+	slices.Sort(s.columns.changed)
+	s.columns.changed = slices.Compact(s.columns.changed)
+	return s.columns.changed, true
+}
+
+func (s *search) allSlots() []int {
+	c := s.columns
+	for len(c.all) < s.nodes.SlotCount() {
+		c.all = append(c.all, len(c.all))
+	}
+	return c.all[:s.nodes.SlotCount()]
+}
+
+func (s *search) nameAt(slot int) string { return s.nodes.NodeAt(slot).Node().Name }
+
+// feasible is how many nodes take the pod.
+func (s *search) feasible() int {
+	if s.narrowed {
+		return len(s.slots)
+	}
+	return s.board.accepted
+}
+
+// feasibleSlots returns the slots of the nodes that take the pod.
+func (s *search) feasibleSlots() []int {
+	if !s.narrowed {
+		s.columns.slots = s.board.acceptedSlots(s.columns.slots[:0])
+		return s.columns.slots
+	}
+	return s.slots
+}
+
+// rejections returns why nodes don't take the pod. It does not change when columns do.
+func (s *search) rejections() *framework.NodeToStatus {
+	verdicts := s.board.verdicts
+	if s.narrowed {
+		verdicts = s.verdicts
+	}
+	list, _ := s.nodes.NodeInfos().List() // a list of slots never fails
+	order := s.nodes.SlotOrder()
+	byPosition := make([]int32, len(list))
+	for i, slot := range order {
+		if v := verdicts[slot]; v >= firstRejection {
+			byPosition[i] = int32(v-firstRejection) + 1
+		}
+	}
+	return framework.NewNodeStatusList(list, byPosition, s.columns.statuses.statuses)
+}
