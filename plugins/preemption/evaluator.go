@@ -44,7 +44,8 @@ type Options struct {
 	// Handle is what the plugin was built with. It is required, with an informer factory in it.
 	//
 	// Evictions are started by its method Go(func()), and times come from its method Clock(), where it has them, as that
-	// of this module's runtime has; otherwise from the go statement and from the real clock.
+	// of this module's runtime has; otherwise from the go statement and from the real clock. What its method Metrics()
+	// returns is told what happens if it implements [Metrics].
 	Handle fwk.Handle
 	// Hooks are what the plugin decides itself; nil means [DefaultHooks].
 	Hooks Hooks
@@ -60,6 +61,7 @@ type Evaluator struct {
 	pods    listersv1.PodLister
 	budgets policylisters.PodDisruptionBudgetLister
 	evictor *evictor
+	metrics Metrics
 }
 
 // NewEvaluator returns an Evaluator, and has the informer factory follow pods and disruption budgets. It fails if a
@@ -84,6 +86,7 @@ func NewEvaluator(options Options) (*Evaluator, error) {
 		pods:    pods,
 		budgets: informers.Policy().V1().PodDisruptionBudgets().Lister(),
 		evictor: newEvictor(options, pods),
+		metrics: metricsOf(options.Handle),
 	}, nil
 }
 
@@ -105,6 +108,7 @@ type Candidate struct {
 func (e *Evaluator) Preempt(
 	ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader,
 ) (*fwk.PostFilterResult, *fwk.Status) {
+	e.metrics.PreemptionAttempted()
 	current, err := e.pods.Pods(pod.Namespace).Get(pod.Name)
 	if err != nil {
 		return nil, fwk.AsStatus(fmt.Errorf("looking up the pod to preempt for: %w", err))
@@ -128,6 +132,7 @@ func (e *Evaluator) Preempt(
 	if best == "" {
 		return nil, fwk.NewStatus(fwk.Unschedulable, ReasonNoCandidate)
 	}
+	e.metrics.VictimsChosen(len(victims[best].Pods))
 	if err := e.evictor.carryOut(ctx, pod, best, victims[best].Pods); err != nil {
 		return nil, fwk.AsStatus(err)
 	}

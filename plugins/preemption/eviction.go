@@ -5,6 +5,7 @@ package preemption
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -24,6 +25,7 @@ type evictor struct {
 	clock       clock.PassiveClock
 	start       func(task func())
 	synchronous bool
+	metrics     Metrics
 
 	mu sync.Mutex
 	// running has the evictions that are under way, by UID of the pod that they are for; guarded by mu.
@@ -38,6 +40,7 @@ func newEvictor(options Options, pods listersv1.PodLister) *evictor {
 		clock:       clockOf(options.Handle),
 		start:       starterOf(options.Handle),
 		synchronous: options.Synchronous,
+		metrics:     metricsOf(options.Handle),
 		running:     map[types.UID]*eviction{},
 	}
 }
@@ -90,6 +93,7 @@ func (v *evictor) evictNow(ctx context.Context, e *eviction) error {
 // last victim was not deleted through the API or somebody else had done it before, the preemptor is activated.
 func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 	logger := klog.FromContext(ctx)
+	started := v.clock.Now()
 	clearErr := v.clearNominations(ctx, e)
 	if clearErr != nil { // not a reason to keep the victims
 		logger.Error(clearErr, "Withdrawing nominations failed", "pod", klog.KObj(e.preemptor), "node", e.node)
@@ -112,7 +116,9 @@ func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 		delete(v.running, e.preemptor.UID)
 	}
 	v.mu.Unlock()
-	if clearErr != nil || err != nil || !deleted {
+	err = errors.Join(clearErr, err)
+	v.metrics.EvictionEnded(err, v.clock.Since(started))
+	if err != nil || !deleted {
 		v.handle.Activate(logger, map[string]*v1.Pod{podKey(e.preemptor): e.preemptor})
 	}
 }

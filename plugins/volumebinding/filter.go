@@ -50,10 +50,12 @@ func (pl *Plugin) Filter(ctx context.Context, state fwk.CycleState, _ *v1.Pod, n
 	node := nodeInfo.Node()
 	boundReason, err := pl.checkBound(klog.FromContext(ctx), ofPod.bound, node)
 	if err != nil {
+		pl.metrics.StageFailed(StageFilter)
 		return fwk.AsStatus(err)
 	}
 	plan, delayedReason, err := planDelayed(ofPod.delayed, node)
 	if err != nil {
+		pl.metrics.StageFailed(StageFilter)
 		return fwk.AsStatus(err)
 	}
 	if reasons := inOrder(boundReason, delayedReason); len(reasons) > 0 {

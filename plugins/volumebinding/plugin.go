@@ -94,7 +94,8 @@ const defaultBindTimeout int64 = 600
 
 // Plugin implements VolumeBinding. What changes after New are the assumed claims and volumes.
 type Plugin struct {
-	client clientset.Interface
+	client  clientset.Interface
+	metrics Metrics
 
 	// claims and volumes show what pods that are being bound will change; claimsNow does not.
 	claims    *assumed.Cache[*v1.PersistentVolumeClaim]
@@ -130,6 +131,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	core, storage := cluster.Core().V1(), cluster.Storage().V1()
 	pl := &Plugin{
 		client:     handle.ClientSet(),
+		metrics:    metricsOf(handle),
 		claimsNow:  core.PersistentVolumeClaims().Lister(),
 		pods:       core.Pods().Lister(),
 		nodes:      core.Nodes().Lister(),

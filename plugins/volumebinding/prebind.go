@@ -33,7 +33,9 @@ func (pl *Plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *v
 func (pl *Plugin) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
 	p, err := reservedPlan(state, nodeName)
 	if err == nil && p != nil {
-		err = pl.carryOut(ctx, p, pod, nodeName)
+		if err = pl.carryOut(ctx, p, pod, nodeName); err != nil {
+			pl.metrics.StageFailed(StagePreBind)
+		}
 	}
 	if err != nil {
 		return fwk.AsStatus(fmt.Errorf("binding volumes: %w", err))

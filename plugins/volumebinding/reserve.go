@@ -28,6 +28,7 @@ func (pl *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 	}
 	reserved, err := pl.assume(p, nodeName)
 	if err != nil {
+		pl.metrics.StageFailed(StageReserve)
 		return fwk.AsStatus(err)
 	}
 	ofPod.setAllBound(false)

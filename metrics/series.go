@@ -1,0 +1,179 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	basemetrics "k8s.io/component-base/metrics"
+)
+
+// labels are the values of the labels of one series, in the order of the definition; unused ones are empty. As an array
+// they are a key that costs no allocation.
+type labels [3]string
+
+// series finds the series of a metric by its labels, without locks and allocations once it was there. Those that are
+// pinned exist from the start.
+type series[S any] struct {
+	count int // of labels
+	make  func(values ...string) S
+
+	known atomic.Pointer[map[labels]S]
+
+	mu     sync.Mutex // held to change known and pinned
+	pinned map[labels]*pinned[S]
+}
+
+// pinned is a series that exists even while nothing was measured. The metric is another one after a reset.
+type pinned[S any] struct{ current atomic.Pointer[S] }
+
+func (p *pinned[S]) get() S { return *p.current.Load() }
+
+func (s *series[S]) init(count int, make func(values ...string) S) {
+	s.count, s.make = count, make
+	s.pinned = map[labels]*pinned[S]{}
+	s.known.Store(&map[labels]S{})
+}
+
+// of returns a series, and makes it if need be.
+func (s *series[S]) of(values labels) S {
+	if found, ok := (*s.known.Load())[values]; ok {
+		return found
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	made := s.make(values[:s.count]...)
+	grown := maps.Clone(*s.known.Load())
+	grown[values] = made
+	s.known.Store(&grown)
+	return made
+}
+
+// pin makes a series, which will also exist after a reset.
+func (s *series[S]) pin(values labels) *pinned[S] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pinned[values]
+	if p == nil {
+		p = &pinned[S]{}
+		p.current.Store(new(s.make(values[:s.count]...)))
+		s.pinned[values] = p
+	}
+	return p
+}
+
+// reset lets go of all series, and makes the pinned ones anew.
+func (s *series[S]) reset(forget func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	forget()
+	s.known.Store(&map[labels]S{})
+	for values, p := range s.pinned {
+		p.current.Store(new(s.make(values[:s.count]...)))
+	}
+}
+
+// counters is a metric of kind [Counter].
+type counters struct {
+	*basemetrics.CounterVec
+	series series[basemetrics.CounterMetric]
+}
+
+func newCounters(definition Definition) *counters {
+	c := &counters{CounterVec: basemetrics.NewCounterVec(&basemetrics.CounterOpts{
+		Name: definition.Name, Help: definition.Help,
+		StabilityLevel: definition.Stability, DeprecatedVersion: definition.Deprecated,
+	}, definition.Labels)}
+	c.series.init(len(definition.Labels), c.WithLabelValues)
+	return c
+}
+
+// Reset is called when the registry is reset.
+func (c *counters) Reset() { c.series.reset(c.CounterVec.Reset) }
+
+func (c *counters) increment(values labels) { c.series.of(values).Inc() }
+
+// histograms is a metric of kind [Histogram].
+type histograms struct {
+	*basemetrics.HistogramVec
+	series series[basemetrics.ObserverMetric]
+}
+
+func newHistograms(definition Definition) *histograms {
+	h := &histograms{HistogramVec: basemetrics.NewHistogramVec(&basemetrics.HistogramOpts{
+		Name: definition.Name, Help: definition.Help, Buckets: definition.Buckets,
+		StabilityLevel: definition.Stability, DeprecatedVersion: definition.Deprecated,
+	}, definition.Labels)}
+	h.series.init(len(definition.Labels), h.WithLabelValues)
+	return h
+}
+
+// Reset is called when the registry is reset.
+func (h *histograms) Reset() { h.series.reset(h.HistogramVec.Reset) }
+
+func (h *histograms) observe(values labels, value float64) { h.series.of(values).Observe(value) }
+
+// gauges is a metric of kind [Gauge]. What a gauge shows is how things are now, so that a reset does not change it.
+type gauges struct {
+	*basemetrics.GaugeVec
+	count int // of labels
+
+	mu    sync.Mutex
+	known map[labels]*gauge // guarded by mu
+}
+
+type gauge struct {
+	value  int
+	metric basemetrics.GaugeMetric
+}
+
+func newGauges(definition Definition) *gauges {
+	return &gauges{
+		GaugeVec: basemetrics.NewGaugeVec(&basemetrics.GaugeOpts{
+			Name: definition.Name, Help: definition.Help,
+			StabilityLevel: definition.Stability, DeprecatedVersion: definition.Deprecated,
+		}, definition.Labels),
+		count: len(definition.Labels),
+		known: map[labels]*gauge{},
+	}
+}
+
+// Reset is called when the registry is reset.
+func (g *gauges) Reset() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.GaugeVec.Reset()
+	for values, known := range g.known {
+		known.metric = g.WithLabelValues(values[:g.count]...)
+		known.metric.Set(float64(known.value))
+	}
+}
+
+func (g *gauges) change(values labels, by int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	known := g.of(values)
+	known.value += by
+	known.metric.Set(float64(known.value))
+}
+
+func (g *gauges) set(values labels, to int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	known := g.of(values)
+	known.value = to
+	known.metric.Set(float64(to))
+}
+
+// of needs mu.
+func (g *gauges) of(values labels) *gauge {
+	known := g.known[values]
+	if known == nil {
+		known = &gauge{metric: g.WithLabelValues(values[:g.count]...)}
+		g.known[values] = known
+	}
+	return known
+}

@@ -1,0 +1,39 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package preemption
+
+import (
+	"time"
+
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// Metrics is told what preemption does, if the metrics of the framework implement it. Its methods are called concurrently.
+type Metrics interface {
+	// PreemptionAttempted is called whenever it is tried to make room for a pod.
+	PreemptionAttempted()
+	// VictimsChosen is called when pods are about to be evicted for another, with their number.
+	VictimsChosen(count int)
+	// EvictionEnded is called when victims were evicted in the background, with how long all of them took together; the
+	// error is nil unless something went wrong.
+	EvictionEnded(err error, duration time.Duration)
+}
+
+type noMetrics struct{}
+
+func (noMetrics) PreemptionAttempted()               {}
+func (noMetrics) VictimsChosen(int)                  {}
+func (noMetrics) EvictionEnded(error, time.Duration) {}
+
+// metricsOf is one of the functions that ask a handle for what the official interface does not have.
+func metricsOf(handle fwk.Handle) Metrics {
+	if measured, ok := handle.(interface{ Metrics() runtime.Metrics }); ok {
+		if metrics, ok := measured.Metrics().(Metrics); ok {
+			return metrics
+		}
+	}
+	return noMetrics{}
+}

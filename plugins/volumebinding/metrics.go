@@ -1,0 +1,42 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package volumebinding
+
+import (
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// Metrics is told what goes wrong with volumes, if the metrics of the framework implement it. Its methods are called
+// concurrently.
+type Metrics interface {
+	// StageFailed is called when a stage ended with an error.
+	StageFailed(stage string)
+}
+
+// The stages that a pod with volumes goes through.
+const (
+	// StageFilter is looking for volumes on a node.
+	StageFilter = "predicate"
+	// StageReserve is setting volumes aside.
+	StageReserve = "assume"
+	// StagePreBind is having volumes bound.
+	StagePreBind = "bind"
+)
+
+type noMetrics struct{}
+
+func (noMetrics) StageFailed(string) {}
+
+// metricsOf returns the metrics of a framework, as far as they are about volumes. Other frameworks than this module's
+// have none.
+func metricsOf(handle fwk.Handle) Metrics {
+	if measured, ok := handle.(interface{ Metrics() runtime.Metrics }); ok {
+		if metrics, ok := measured.Metrics().(Metrics); ok {
+			return metrics
+		}
+	}
+	return noMetrics{}
+}
