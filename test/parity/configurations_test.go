@@ -12,15 +12,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+	upstreamscheduler "k8s.io/kubernetes/pkg/scheduler"
 	upstreamconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	upstreamscheme "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
-	upstreamcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
-	upstreamplugins "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
-	upstreamruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -30,14 +31,38 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// resolved is what a configuration comes to: by profile and extension point, the plugins in call order, with weights.
-type resolved map[string]map[string][]string
+// resolved is what a configuration comes to.
+type resolved struct {
+	Settings string
+	// Points is, by profile and extension point, the plugins in call order, with weights.
+	Points map[string]map[string][]string
+	// Args are the arguments of plugins by profile and plugin, defaults filled in.
+	Args map[string]map[string]apiruntime.Object
+}
 
-// TestConfigurations compares whether a configuration is accepted, and what it comes to: those of the test data, and
-// random ones.
-func TestConfigurations(t *testing.T) {
-	settings := readSettings(t)
-	counts := counter{}
+// TestConfigurationsOfTestData compares the configurations of the test data.
+func TestConfigurationsOfTestData(t *testing.T) {
+	for _, document := range testDocuments(t) {
+		if reason := refusedOnPurpose(document.file); reason != "" {
+			if _, err := ourConfiguration(t.Context(), document.data); err == nil {
+				t.Errorf("%s: Rouse accepts it, although %s", document.file, reason)
+			}
+			continue
+		}
+		if diff, _ := configurationsDiffer(t.Context(), document.data); diff != "" {
+			t.Errorf("%s: %s", document.file, diff)
+		}
+	}
+}
+
+type document struct {
+	file string
+	data []byte
+}
+
+func testDocuments(t *testing.T) []document {
+	t.Helper()
+	var documents []document
 	for _, pattern := range []string{"../../testdata/profiles/*", "../../testdata/broken/profiles/*"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
@@ -48,48 +73,10 @@ func TestConfigurations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			counts.add(compareConfigurations(t, filepath.Base(file), data))
+			documents = append(documents, document{filepath.Base(file), data})
 		}
 	}
-	for i := range settings.rounds {
-		seed := settings.seed + uint64(i)
-		data, err := yaml.Marshal(newGenerator(seed).configuration())
-		if err != nil {
-			t.Fatal(err)
-		}
-		counts.add(compareConfigurations(t, fmt.Sprintf("SEED=%d N=1", seed), data))
-		if t.Failed() {
-			break
-		}
-	}
-	counts.report(t)
-}
-
-func compareConfigurations(t *testing.T, name string, data []byte) map[string]int {
-	t.Helper()
-	if reason := refusedOnPurpose(name); reason != "" {
-		if _, err := ourConfiguration(t.Context(), data); err == nil {
-			t.Errorf("%s: Rouse accepts it, although %s", name, reason)
-		}
-		return nil
-	}
-	want, theirErr := theirConfiguration(t.Context(), data)
-	got, ourErr := ourConfiguration(t.Context(), data)
-	if (theirErr == nil) != (ourErr == nil) {
-		t.Errorf("%s: kube-scheduler: %v\nRouse: %v\n%s", name, theirErr, ourErr, data)
-		return nil
-	}
-	if theirErr != nil {
-		return map[string]int{"refused": 1}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: resolved profiles (-kube-scheduler +rouse):\n%s\n%s", name, diff, data)
-	}
-	compared := 1
-	for _, points := range want {
-		compared += len(points)
-	}
-	return map[string]int{"accepted": 1, "extension points": compared}
+	return documents
 }
 
 // refusedOnPurpose returns why Rouse refuses a file of the test data that kube-scheduler takes; empty for all others.
@@ -101,7 +88,62 @@ func refusedOnPurpose(file string) string {
 	return ""
 }
 
-func theirConfiguration(ctx context.Context, data []byte) (resolved, error) {
+// compareConfigurations compares whether random configurations are accepted, and what they come to: one that is made up,
+// with faults here and there, and one with random changes to it.
+func (m *machine) compareConfigurations(t *testing.T, seed uint64) {
+	g := newGenerator(seed)
+	made := g.configuration()
+	for _, config := range []any{made, g.mutated(made)} {
+		diff, done := differenceOf(t.Context(), config)
+		if diff != "" {
+			config = shrink(config, simplerDocuments, func(smaller any) bool { diff, _ := differenceOf(t.Context(), smaller); return diff != "" })
+			diff, _ = differenceOf(t.Context(), config)
+			text, _ := yaml.Marshal(config)
+			t.Fatalf("SEED=%d N=1: %s\n%s", seed, diff, text)
+		}
+		m.add(done)
+	}
+}
+
+func differenceOf(ctx context.Context, config any) (diff string, done counts) {
+	text, err := yaml.Marshal(config)
+	if err != nil {
+		return "", nil
+	}
+	return configurationsDiffer(ctx, text)
+}
+
+func configurationsDiffer(ctx context.Context, data []byte) (diff string, done counts) {
+	want, theirErr := theirConfiguration(ctx, data)
+	got, ourErr := ourConfiguration(ctx, data)
+	if (theirErr == nil) != (ourErr == nil) {
+		return fmt.Sprintf("kube-scheduler: %v\nRouse: %v", theirErr, ourErr), nil
+	}
+	if theirErr != nil {
+		return "", counts{{"configuration: refused", ""}: 1}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		return "what the configuration comes to (-kube-scheduler +rouse):\n" + diff, nil
+	}
+	done = counts{{"configuration: accepted", ""}: 1}
+	for profile := range want.Points {
+		done[kind{"configuration: extension point", ""}] += len(want.Points[profile])
+		done[kind{"configuration: arguments", ""}] += len(want.Args[profile])
+	}
+	return "", done
+}
+
+func noEvents(string) events.EventRecorderLogger { return noRecorder{} }
+
+// noRecorder records nothing.
+type noRecorder struct{}
+
+func (noRecorder) Eventf(apiruntime.Object, apiruntime.Object, string, string, string, string, ...any) {
+}
+
+func (n noRecorder) WithLogger(klog.Logger) events.EventRecorderLogger { return n }
+
+func theirConfiguration(ctx context.Context, data []byte) (*resolved, error) {
 	object, _, err := upstreamscheme.Codecs.UniversalDecoder().Decode(data, nil, nil)
 	if err != nil {
 		return nil, err
@@ -114,17 +156,25 @@ func theirConfiguration(ctx context.Context, data []byte) (resolved, error) {
 	if err := validation.ValidateKubeSchedulerConfiguration(config); err != nil {
 		return nil, err
 	}
-	result := resolved{}
-	for i := range config.Profiles {
-		client := fake.NewClientset()
-		built, err := upstreamruntime.NewFramework(ctx, upstreamplugins.NewInTreeRegistry(), &config.Profiles[i],
-			upstreamruntime.WithClientSet(client), upstreamruntime.WithInformerFactory(informers.NewSharedInformerFactory(client, 0)),
-			upstreamruntime.WithSharedDRAManager(noDevices{}), upstreamruntime.WithSnapshotSharedLister(upstreamcache.NewEmptySnapshot()))
-		if err != nil {
-			return nil, err
+	client := fake.NewClientset()
+	built, err := upstreamscheduler.New(ctx, client, informers.NewSharedInformerFactory(client, 0), nil, noEvents,
+		upstreamscheduler.WithComponentConfigVersion(config.APIVersion), upstreamscheduler.WithProfiles(config.Profiles...),
+		upstreamscheduler.WithExtenders(config.Extenders...), upstreamscheduler.WithParallelism(config.Parallelism))
+	if err != nil {
+		return nil, err
+	}
+	result := &resolved{Points: map[string]map[string][]string{}, Args: map[string]map[string]apiruntime.Object{}}
+	result.Settings = fmt.Sprint(config.Parallelism, *config.PercentageOfNodesToScore, config.PodInitialBackoffSeconds, config.PodMaxBackoffSeconds,
+		config.DelayCacheUntilActive, config.LeaderElection, config.ClientConnection, config.EnableProfiling, config.EnableContentionProfiling)
+	for _, profile := range config.Profiles {
+		result.Settings += fmt.Sprintf(" %s %d", profile.SchedulerName, ptr.Deref(profile.PercentageOfNodesToScore, -1))
+		args := map[string]apiruntime.Object{}
+		for _, own := range profile.PluginConfig {
+			args[own.Name] = own.Args
 		}
+		result.Args[profile.SchedulerName] = args
 		points := map[string][]string{}
-		listed := built.ListPlugins()
+		listed := built.Profiles[profile.SchedulerName].ListPlugins()
 		for point, set := range map[string]upstreamconfig.PluginSet{
 			"preEnqueue": listed.PreEnqueue, "queueSort": listed.QueueSort, "preFilter": listed.PreFilter, "filter": listed.Filter,
 			"postFilter": listed.PostFilter, "preScore": listed.PreScore, "score": listed.Score, "reserve": listed.Reserve,
@@ -134,12 +184,12 @@ func theirConfiguration(ctx context.Context, data []byte) (resolved, error) {
 				points[point] = append(points[point], fmt.Sprintf("%s(%d)", plugin.Name, plugin.Weight))
 			}
 		}
-		result[config.Profiles[i].SchedulerName] = points
+		result.Points[profile.SchedulerName] = points
 	}
 	return result, nil
 }
 
-func ourConfiguration(ctx context.Context, data []byte) (resolved, error) {
+func ourConfiguration(ctx context.Context, data []byte) (*resolved, error) {
 	config, err := profiles.Parse("config.yaml", data, profiles.Options{})
 	if err != nil {
 		return nil, err
@@ -152,7 +202,23 @@ func ourConfiguration(ctx context.Context, data []byte) (resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := resolved{}
+	result := &resolved{Points: map[string]map[string][]string{}, Args: map[string]map[string]apiruntime.Object{}}
+	if _, err := config.ApplyExtenders(); err != nil {
+		return nil, err
+	}
+	result.Settings = fmt.Sprint(config.Parallelism, config.PercentageOfNodesToScore, config.PodInitialBackoffSeconds, config.PodMaxBackoffSeconds,
+		config.DelayCacheUntilActive, config.LeaderElection, config.ClientConnection, config.EnableProfiling, config.EnableContentionProfiling)
+	for _, profile := range config.Profiles {
+		result.Settings += fmt.Sprintf(" %s %d", profile.SchedulerName, ptr.Deref(profile.PercentageOfNodesToScore, -1))
+		args := map[string]apiruntime.Object{}
+		for _, own := range profile.PluginConfig {
+			args[own.Name] = own.Args
+			if converted, err := internalArgs(own.Args); err == nil {
+				args[own.Name] = converted
+			}
+		}
+		result.Args[profile.SchedulerName] = args
+	}
 	for name, framework := range built {
 		points := map[string][]string{}
 		for point, listed := range framework.Resolved().Points {
@@ -163,53 +229,7 @@ func ourConfiguration(ctx context.Context, data []byte) (resolved, error) {
 				points[string(point)] = append(points[string(point)], fmt.Sprintf("%s(%d)", plugin.Name, plugin.Weight))
 			}
 		}
-		result[name] = points
+		result.Points[name] = points
 	}
 	return result, nil
-}
-
-// configuration returns a configuration that may be broken: plugins at any point, twice, or unknown.
-func (g *generator) configuration() map[string]any {
-	config := map[string]any{
-		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-		"profiles": []any{g.profileOfConfiguration("default-scheduler")},
-	}
-	if g.oneIn(4) {
-		config["profiles"] = append(config["profiles"].([]any), g.profileOfConfiguration(pick(g, "second", "default-scheduler")))
-	}
-	if g.oneIn(5) {
-		config["parallelism"] = pick(g, 0, 1, 16)
-	}
-	if g.oneIn(5) {
-		config["percentageOfNodesToScore"] = pick(g, -1, 0, 50, 101)
-	}
-	return config
-}
-
-func (g *generator) profileOfConfiguration(name string) any {
-	sets := map[string]configv1.PluginSet{}
-	for range g.IntN(3) {
-		point := pick(g, "multiPoint", "score", "filter", "preFilter", "preScore", "bind", "queueSort", "preEnqueue")
-		sets[point] = configv1.PluginSet{Enabled: some(g, 2, g.pluginOfConfiguration), Disabled: some(g, 2, func() configv1.Plugin {
-			plugin := g.pluginOfConfiguration()
-			if g.oneIn(4) {
-				plugin.Name = "*"
-			}
-			plugin.Weight = nil
-			return plugin
-		})}
-	}
-	return map[string]any{"schedulerName": name, "plugins": sets}
-}
-
-func (g *generator) pluginOfConfiguration() configv1.Plugin {
-	plugin := configv1.Plugin{Name: pick(g, "NodeAffinity", "NodeResourcesFit", "TaintToleration", "ImageLocality", "DefaultBinder",
-		"PrioritySort", "SchedulingGates", "NodeName", "NodePorts", "PodTopologySpread")}
-	if g.oneIn(20) {
-		plugin.Name = pick(g, "Unknown", "EBSLimits")
-	}
-	if g.oneIn(2) {
-		plugin.Weight = ptr.To(g.Int32N(20))
-	}
-	return plugin
 }

@@ -10,7 +10,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	podresource "k8s.io/component-helpers/resource"
-	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/noderesourcesbalancedallocation"
@@ -69,7 +68,8 @@ func broken(name string, spoil func(fwk.Plugin) fwk.Plugin) builder {
 	}
 }
 
-// TestFaultyPluginsAreCaught tests the comparison itself: plugins with small faults do not get through.
+// TestFaultyPluginsAreCaught tests the comparison itself: plugins with small faults do not get through, and the cases that
+// show them are reduced to the pod and the node that matter.
 func TestFaultyPluginsAreCaught(t *testing.T) {
 	faults := []struct {
 		name, plugin string
@@ -81,21 +81,34 @@ func TestFaultyPluginsAreCaught(t *testing.T) {
 			return roundedBalance{p.(*noderesourcesbalancedallocation.Plugin)}
 		}},
 	}
+	m, err := newMachine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	const rounds = 300
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {
-			p := all([]configv1.Plugin{{Name: fault.plugin}})
+			t.Parallel()
+			faulty := broken(fault.plugin, fault.spoil)
 			for seed := range uint64(rounds) {
 				g := newGenerator(seed)
-				c, pod := g.cluster(), g.pod("pod")
-				diff, _, err := compareSides(t.Context(), c, p, pod, theirs, broken(fault.plugin, fault.spoil))
+				c := trial{
+					cluster: g.cluster(), profile: all(m.available), pending: []*v1.Pod{g.pod("one"), g.pod("two")}, label: "default profile",
+				}
+				diff, _, err := sidesDiffer(t.Context(), c, theirs, faulty)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff != "" {
-					t.Logf("caught in round %d", seed+1)
-					return
+				if diff == "" {
+					continue
 				}
+				t.Logf("caught in round %d", seed+1)
+				small := shrinkTrial(t.Context(), c, theirs, faulty)
+				if len(small.plugins) != 1 || small.plugins[0].Name != fault.plugin || len(small.pending) != 1 || len(small.nodes) != 1 ||
+					len(small.pods) > 1 || len(small.objects) > 0 {
+					t.Errorf("the case could be smaller:\n%s", caseText(small))
+				}
+				return
 			}
 			t.Errorf("a %s with %s got through %d rounds", fault.plugin, fault.name, rounds)
 		})

@@ -6,12 +6,10 @@ package parity
 import (
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/yaml"
 )
 
 // changedObject returns two versions of an object of a kind that only some plugins care about.
@@ -47,12 +45,4 @@ func (g *generator) deviceClass() *resourceapi.DeviceClass {
 		class.Spec.ExtendedResourceName = ptr.To(pick(g, "", extendedResource, "example.com/other"))
 	}
 	return class
-}
-
-func objectsText(pod *v1.Pod, oldObj, newObj any, p profile) string {
-	text, err := yaml.Marshal(map[string]any{"pod": pod, "old": oldObj, "new": newObj, "profile": profileText(p)})
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
 }

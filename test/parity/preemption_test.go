@@ -4,25 +4,20 @@
 package parity
 
 import (
-	"context"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
@@ -32,120 +27,13 @@ import (
 	upstreamconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	upstream "k8s.io/kubernetes/pkg/scheduler/framework"
 	upstreamruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
-	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
-
-const preemptionPlugin = "DefaultPreemption"
-
-// preemptionCase is a full cluster and a pod that may have to preempt. No two pods were started at the same time, so
-// that of two nodes one is always the better one to preempt on.
-type preemptionCase struct {
-	cluster
-	pod       *v1.Pod
-	budgets   []*policyv1.PodDisruptionBudget
-	nominated map[string][]*v1.Pod // by node
-	fault     preemptionFault
-}
-
-// preemptionFault is what the API server answers to one kind of request for one pod; nothing if the verb is empty.
-type preemptionFault struct {
-	verb, pod string
-	err       error
-}
-
-func (g *generator) preemptionCase() preemptionCase {
-	c := preemptionCase{nominated: map[string][]*v1.Pod{}}
-	for i := range 1 + g.IntN(6) {
-		c.nodes = append(c.nodes, g.preemptionNode(i))
-	}
-	starts := g.Perm(60)
-	for i := range 4 + g.IntN(24) {
-		pod := g.preemptionPod(fmt.Sprintf("placed-%d", i))
-		pod.Spec.NodeName = pick(g, c.nodes...).Name
-		pod.Status.StartTime = &metav1.Time{Time: time.Date(1999, time.May, 1, 12, starts[i], 0, 0, time.UTC)}
-		if g.oneIn(12) {
-			pod.DeletionTimestamp = ptr.To(metav1.Unix(1, 0))
-			if g.oneIn(2) {
-				pod.Status.Conditions = []v1.PodCondition{{
-					Type: v1.DisruptionTarget, Status: pick(g, v1.ConditionTrue, v1.ConditionFalse),
-					Reason: pick(g, v1.PodReasonPreemptionByScheduler, "EvictionByEvictionAPI"),
-				}}
-			}
-		}
-		c.pods = append(c.pods, pod)
-	}
-	// Where a pod belongs to several budgets, the order matters in which a lister has them; for kube-scheduler there is none.
-	for _, namespace := range []string{"default", "shop"} {
-		if g.oneIn(3) {
-			continue
-		}
-		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "budget"}}
-		budget.Spec.Selector = g.labelSelector()
-		budget.Status.DisruptionsAllowed = g.Int32N(3)
-		if g.oneIn(3) {
-			budget.Status.DisruptedPods = map[string]metav1.Time{pick(g, c.pods...).Name: {}}
-		}
-		c.budgets = append(c.budgets, budget)
-	}
-	for i := range g.IntN(3) {
-		pod, node := g.preemptionPod(fmt.Sprintf("nominated-%d", i)), pick(g, c.nodes...).Name
-		if !g.oneIn(4) {
-			pod.Status.NominatedNodeName = node
-		}
-		c.nominated[node] = append(c.nominated[node], pod)
-	}
-	if g.oneIn(3) {
-		name, pods := pick(g, c.pods...).Name, schema.GroupResource{Resource: "pods"}
-		c.fault = preemptionFault{
-			verb: pick(g, "patch", "delete"), pod: name,
-			err: pick(g, error(apierrors.NewForbidden(pods, name, nil)), error(apierrors.NewNotFound(pods, name))),
-		}
-	}
-	c.objects = g.owners()
-	c.pod = g.preemptionPod("preemptor")
-	c.pod.Spec.Priority = ptr.To(pick[int32](g, 0, 10, 10, 1000))
-	c.pod.Spec.PreemptionPolicy = pick(g, nil, nil, nil, ptr.To(v1.PreemptLowerPriority), ptr.To(v1.PreemptNever))
-	if g.oneIn(4) {
-		c.pod.Status.NominatedNodeName = pick(g, "gone", pick(g, c.nodes...).Name)
-	}
-	return c
-}
-
-// preemptionNode returns a node that is full with a few pods, and seldom rejects them for other reasons.
-func (g *generator) preemptionNode(i int) *v1.Node {
-	node := g.node(i)
-	node.Status.Allocatable = v1.ResourceList{
-		v1.ResourceCPU:  resource.MustParse(pick(g, "2", "3", "4", "6")),
-		v1.ResourcePods: resource.MustParse(pick(g, "3", "5", "110")),
-	}
-	if !g.oneIn(4) {
-		node.Spec.Taints, node.Spec.Unschedulable = nil, false
-	}
-	return node
-}
-
-// preemptionPod returns a pod without a node, gates or volumes, that asks mostly for CPUs.
-func (g *generator) preemptionPod(name string) *v1.Pod {
-	pod := g.pod(name)
-	pod.Spec.NodeName, pod.Spec.SchedulingGates, pod.Spec.Volumes, pod.Spec.InitContainers = "", nil, nil, nil
-	pod.Spec.Resources, pod.Spec.Overhead = nil, nil
-	pod.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
-		Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(pick(g, "0", "500m", "1", "2"))},
-	}}}
-	if g.oneIn(4) {
-		pod.Spec.Containers[0].Ports = []v1.ContainerPort{g.port()}
-	}
-	if !g.oneIn(3) {
-		pod.Spec.Affinity, pod.Spec.NodeSelector, pod.Spec.TopologySpreadConstraints = nil, nil, nil
-	}
-	pod.Spec.Priority = pick(g, nil, ptr.To[int32](-5), ptr.To[int32](0), ptr.To[int32](5), ptr.To[int32](10))
-	return pod
-}
 
 // preemptionOutcome is what a preemption came to, the times of conditions aside.
 type preemptionOutcome struct {
@@ -158,16 +46,9 @@ type preemptionOutcome struct {
 	Held [2]bool
 }
 
-// preemptor is what the two frameworks have in common to preempt with.
-type preemptor interface {
-	fwk.Handle
-	RunPreFilterPlugins(context.Context, fwk.CycleState, *v1.Pod) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string])
-	RunPostFilterPlugins(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status)
-}
-
 // preemptionSide is one project's framework and plugins over a cluster.
 type preemptionSide struct {
-	preemptor
+	runner
 	state  fwk.CycleState
 	gate   fwk.PreEnqueuePlugin
 	client *fake.Clientset
@@ -213,10 +94,10 @@ func (s *preemptionSide) preempt(t *testing.T, c preemptionCase) preemptionOutco
 }
 
 // newPreemptionSide prepares what both sides need.
-func newPreemptionSide(t *testing.T, c preemptionCase) (*preemptionSide, informers.SharedInformerFactory) {
+func newPreemptionSide(t *testing.T, c preemptionCase) (*preemptionSide, world) {
 	t.Helper()
 	s := &preemptionSide{client: fake.NewClientset(), log: &preemptionLog{nominated: c.nominated, held: make(chan struct{})}}
-	factory, err := filled(s.client, c.objects)
+	factory, err := newWorld(s.client, c.objects)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +157,7 @@ func oursPreempting(t *testing.T, c preemptionCase) *preemptionSide {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.preemptor, s.state, s.gate = f, framework.NewCycleState(), f.Plugin(preemptionPlugin).(fwk.PreEnqueuePlugin)
+	s.runner, s.state, s.gate = f, framework.NewCycleState(), f.Plugin(preemptionPlugin).(fwk.PreEnqueuePlugin)
 	return s
 }
 
@@ -316,7 +197,7 @@ func theirsPreempting(t *testing.T, c preemptionCase) *preemptionSide {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.preemptor, s.state, s.gate = f, upstream.NewCycleState(), instances[preemptionPlugin].(fwk.PreEnqueuePlugin)
+	s.runner, s.state, s.gate = f, upstream.NewCycleState(), instances[preemptionPlugin].(fwk.PreEnqueuePlugin)
 	return s
 }
 
@@ -374,38 +255,57 @@ func requests(client *fake.Clientset) []string {
 	return all
 }
 
-// TestPreemption compares whole preemptions: who is evicted where, what pods and users are told, and what is written.
+// comparePreemptions compares whole preemptions: who is evicted where, what pods and users are told, and what is written.
 // Times don't move, so that even the times of conditions are the same.
-func TestPreemption(t *testing.T) {
-	settings := readSettings(t)
-	counts := counter{}
-	// One of the handlers sleeps between two errors, by a clock that is not that of the test.
-	handlers := utilruntime.ErrorHandlers
-	utilruntime.ErrorHandlers = nil
-	defer func() { utilruntime.ErrorHandlers = handlers }()
-	klog.SetLogger(klog.Logger{})
-	defer klog.ClearLogger()
-	for i := range settings.rounds {
-		seed := settings.seed + uint64(i)
-		synctest.Test(t, func(t *testing.T) {
-			c := newGenerator(seed).preemptionCase()
-			their, our := theirsPreempting(t, c).preempt(t, c), oursPreempting(t, c).preempt(t, c)
-			if apierrors.IsNotFound(c.fault.err) {
-				their.Activated, our.Activated = nil, nil // differs on purpose, if that is the last victim
-			}
-			if diff := cmp.Diff(their, our); diff != "" {
-				p := map[string]any{"budgets": c.budgets, "nominated": c.nominated}
-				t.Errorf("SEED=%d N=1: preemptions differ (-kube-scheduler +rouse):\n%s\n%s\n%v", seed, diff, caseText(c.cluster, profile{}, c.pod), p)
-			}
-			counts.add(map[string]int{"preemption": 1, "request of a preemption": len(our.Requests), "event of a preemption": len(our.Events),
-				"activation by a preemption": len(our.Activated)})
-		})
-		if t.Failed() {
-			break
+func (m *machine) comparePreemptions(t *testing.T, seed uint64) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newGenerator(seed).preemptionCase()
+		if diff := preemptionsDiffer(t, c); diff != "" {
+			c = shrink(c, smallerPreemptions, func(c preemptionCase) bool { return preemptionsDiffer(t, c) != "" })
+			t.Fatalf("SEED=%d N=1: preemptions differ (-kube-scheduler +rouse):\n%s\n%s", seed, preemptionsDiffer(t, c), c.text())
 		}
+		our := oursPreempting(t, c).preempt(t, c)
+		m.add(counts{{"preemption", ""}: 1, {"preemption: request", ""}: len(our.Requests), {"preemption: victim", ""}: len(our.Events)})
+	})
+}
+
+func preemptionsDiffer(t *testing.T, c preemptionCase) string {
+	their, our := theirsPreempting(t, c).preempt(t, c), oursPreempting(t, c).preempt(t, c)
+	if apierrors.IsNotFound(c.fault.err) {
+		their.Activated, our.Activated = nil, nil // differs on purpose, if that is the last victim
 	}
-	counts.report(t)
-	if counts["event of a preemption"] < settings.rounds/10 {
-		t.Errorf("only %d evictions in %d rounds: the test shows little", counts["event of a preemption"], settings.rounds)
+	return cmp.Diff(their, our)
+}
+
+// smallerPreemptions yields cases without some of their pods, nodes and budgets, and with simpler ones.
+func smallerPreemptions(c preemptionCase) iter.Seq[preemptionCase] {
+	return func(yield func(preemptionCase) bool) {
+		_ = each(without(c.pods), yield, func(l []*v1.Pod) preemptionCase { s := c; s.pods = l; return s }) &&
+			each(without(c.nodes), yield, func(l []*v1.Node) preemptionCase { s := c; s.nodes = l; return s }) &&
+			each(without(c.objects), yield, func(l []apiruntime.Object) preemptionCase { s := c; s.objects = l; return s }) &&
+			each(without(c.budgets), yield, func(l []*policyv1.PodDisruptionBudget) preemptionCase { s := c; s.budgets = l; return s }) &&
+			each(without(slices.Sorted(maps.Keys(c.nominated))), yield, c.withNominatedOn) &&
+			each(simplerOf(c.pods), yield, func(l []*v1.Pod) preemptionCase { s := c; s.pods = l; return s }) &&
+			each(simplerOf([]*v1.Pod{c.pod}), yield, func(l []*v1.Pod) preemptionCase { s := c; s.pod = l[0]; return s }) &&
+			each(simplerOf(c.nodes), yield, func(l []*v1.Node) preemptionCase { s := c; s.nodes = l; return s })
 	}
+}
+
+func (c preemptionCase) withNominatedOn(nodes []string) preemptionCase {
+	all := c.nominated
+	c.nominated = map[string][]*v1.Pod{}
+	for _, node := range nodes {
+		c.nominated[node] = all[node]
+	}
+	return c
+}
+
+func (c preemptionCase) text() string {
+	text, err := yaml.Marshal(map[string]any{
+		"nodes": c.nodes, "placed": c.pods, "pod": c.pod, "objects": c.objects, "budgets": c.budgets, "nominated": c.nominated,
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }

@@ -16,18 +16,37 @@ import (
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
-// built returns the default plugins, in their order, without those that Rouse does not have yet, and without those that
-// every profile of this package has.
-func built(ctx context.Context) ([]configv1.Plugin, error) {
+// defaultPlugins returns the plugins of the default profile, in their order, without those that every profile of this
+// package has.
+func defaultPlugins() []configv1.Plugin {
+	return slices.DeleteFunc(profiles.DefaultPlugins(), func(p configv1.Plugin) bool {
+		return p.Name == "PrioritySort" || p.Name == "DefaultBinder"
+	})
+}
+
+// built returns the default plugins without those that Rouse does not have yet, and the names of these.
+func built(ctx context.Context) (available []configv1.Plugin, standIns []string, err error) {
 	descriptions, err := plugins.Describe(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	missing := map[string]bool{"PrioritySort": true, "DefaultBinder": true, "DefaultPreemption": true, "DynamicResources": true}
 	for _, description := range descriptions {
-		missing[description.Name] = missing[description.Name] || !description.Built
+		if !description.Built {
+			standIns = append(standIns, description.Name)
+		}
 	}
-	return slices.DeleteFunc(profiles.DefaultPlugins(), func(p configv1.Plugin) bool { return missing[p.Name] }), nil
+	return slices.DeleteFunc(defaultPlugins(), func(p configv1.Plugin) bool { return slices.Contains(standIns, p.Name) }), standIns, nil
+}
+
+// all returns a profile of the plugins with default arguments.
+func all(listed []configv1.Plugin) profile {
+	p := profile{plugins: slices.Clone(listed), args: map[string]apiruntime.Object{}}
+	for _, plugin := range listed {
+		if args := profiles.DefaultArgs(plugin.Name); args != nil {
+			p.args[plugin.Name] = args
+		}
+	}
+	return p
 }
 
 // profile returns one plugin alone, or some in a random order, with random arguments.
@@ -117,8 +136,11 @@ func (g *generator) validNodeAffinity() *v1.NodeAffinity {
 
 // profileText is what a report shows of a profile.
 func profileText(p profile) any {
-	return struct {
-		Plugins []configv1.Plugin
-		Args    any
-	}{p.plugins, p.args}
+	args := map[string]apiruntime.Object{}
+	for _, plugin := range p.plugins {
+		if own := p.args[plugin.Name]; own != nil {
+			args[plugin.Name] = own
+		}
+	}
+	return map[string]any{"plugins": p.plugins, "args": args}
 }

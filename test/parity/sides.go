@@ -28,13 +28,22 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
+// discard logs nothing.
+var discard = klog.Logger{}
+
 // runner is what both frameworks can do.
 type runner interface {
+	fwk.Handle
 	RunPreFilterPlugins(context.Context, fwk.CycleState, *v1.Pod) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string])
-	RunFilterPlugins(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *fwk.Status
+	RunPostFilterPlugins(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status)
 	RunPreScorePlugins(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) *fwk.Status
 	RunScorePlugins(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status)
 	SignPod(context.Context, *v1.Pod) fwk.PodSignature
+	RunReservePluginsReserve(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status
+	RunReservePluginsUnreserve(context.Context, fwk.CycleState, *v1.Pod, string)
+	RunPreBindPreFlights(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status
+	RunPreBindPlugins(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status
+	RunBindPlugins(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status
 }
 
 var (
@@ -44,9 +53,11 @@ var (
 
 // side is one scheduler's framework over one cluster.
 type side struct {
-	runner
-	newState func() fwk.CycleState
-	lister   fwk.NodeInfoLister
+	framework runner
+	client    *fake.Clientset
+	world     world
+	newState  func() fwk.CycleState
+	lister    fwk.NodeInfoLister
 	// plugins are the instances by name.
 	plugins map[string]fwk.Plugin
 }
@@ -102,29 +113,17 @@ func theirs(ctx context.Context, c cluster, p profile) (*side, error) {
 
 func inOurRuntime(ctx context.Context, c cluster, p profile, factories runtime.Registry) (*side, error) {
 	snapshot := cache.NewSnapshot(c.pods, c.nodes)
-	s := &side{
-		newState: func() fwk.CycleState { return framework.NewCycleState() },
-		lister:   snapshot.NodeInfos(),
-		plugins:  map[string]fwk.Plugin{},
+	s, err := newSide(c, func() fwk.CycleState { return framework.NewCycleState() }, snapshot)
+	if err != nil {
+		return nil, err
 	}
 	registry := runtime.Registry{}
 	for name, factory := range factories {
 		registry[name] = capture(s.plugins, name, factory)
 	}
-	own := profiles.DefaultProfile("default-scheduler")
-	own.Plugins = configv1.Plugins{MultiPoint: configv1.PluginSet{Enabled: p.withRest()}}
-	own.PluginConfig = nil
-	for name, args := range p.args {
-		own.PluginConfig = append(own.PluginConfig, profiles.PluginConfig{Name: name, Args: args})
-	}
-	client := fake.NewClientset()
-	factory, err := filled(client, c.objects)
-	if err != nil {
-		return nil, err
-	}
-	s.runner, err = runtime.NewFramework(ctx, registry, own, runtime.Options{
-		ClientSet: client, InformerFactory: factory, Snapshot: snapshot, Parallelism: 1,
-		DRAManager: noDevices{}, CSIManager: newCSIManager(factory),
+	s.framework, err = runtime.NewFramework(ctx, registry, ourProfile(p), runtime.Options{
+		ClientSet: s.client, InformerFactory: s.world, Snapshot: snapshot, Parallelism: 1, DRAManager: noDevices{},
+		CSIManager: newCSIManager(s.world), PodGroupManager: cache.NoPodGroups{},
 	})
 	return s, err
 }
@@ -134,15 +133,46 @@ func inTheirRuntime(ctx context.Context, c cluster, p profile, factories runtime
 	if err != nil {
 		return nil, err
 	}
-	s := &side{
-		newState: func() fwk.CycleState { return upstream.NewCycleState() },
-		lister:   snapshot.NodeInfos(),
-		plugins:  map[string]fwk.Plugin{},
+	s, err := newSide(c, func() fwk.CycleState { return upstream.NewCycleState() }, snapshot)
+	if err != nil {
+		return nil, err
 	}
 	registry := upstreamruntime.Registry{}
 	for name, factory := range factories {
 		registry[name] = capture(s.plugins, name, factory)
 	}
+	s.framework, err = upstreamruntime.NewFramework(ctx, registry, theirProfile(p),
+		upstreamruntime.WithClientSet(s.client),
+		upstreamruntime.WithInformerFactory(s.world),
+		upstreamruntime.WithSnapshotSharedLister(snapshot),
+		upstreamruntime.WithMutableSnapshotLister(snapshot),
+		upstreamruntime.WithParallelism(1),
+		upstreamruntime.WithSharedDRAManager(noDevices{}),
+		upstreamruntime.WithSharedCSIManager(newCSIManager(s.world)),
+		upstreamruntime.WithPodNominator(noNominations{}),
+		upstreamruntime.WithPodGroupManager(cache.NoPodGroups{}),
+	)
+	return s, err
+}
+
+func newSide(c cluster, newState func() fwk.CycleState, snapshot fwk.SharedLister) (*side, error) {
+	client := fake.NewClientset()
+	w, err := newWorld(client, c.objects)
+	return &side{client: client, world: w, newState: newState, lister: snapshot.NodeInfos(), plugins: map[string]fwk.Plugin{}}, err
+}
+
+// ourProfile and theirProfile are a profile as each project has it, both with the arguments of the official module.
+func ourProfile(p profile) *profiles.Profile {
+	own := profiles.DefaultProfile("default-scheduler")
+	own.Plugins = configv1.Plugins{MultiPoint: configv1.PluginSet{Enabled: p.withRest()}}
+	own.PluginConfig = nil
+	for name, args := range p.args {
+		own.PluginConfig = append(own.PluginConfig, profiles.PluginConfig{Name: name, Args: args})
+	}
+	return own
+}
+
+func theirProfile(p profile) *upstreamconfig.KubeSchedulerProfile {
 	own := &upstreamconfig.KubeSchedulerProfile{SchedulerName: "default-scheduler", Plugins: &upstreamconfig.Plugins{}}
 	for _, plugin := range p.withRest() {
 		weight := int32(0)
@@ -154,21 +184,13 @@ func inTheirRuntime(ctx context.Context, c cluster, p profile, factories runtime
 	for name, args := range p.args {
 		own.PluginConfig = append(own.PluginConfig, upstreamconfig.PluginConfig{Name: name, Args: args})
 	}
-	client := fake.NewClientset()
-	factory, err := filled(client, c.objects)
-	if err != nil {
-		return nil, err
-	}
-	s.runner, err = upstreamruntime.NewFramework(ctx, registry, own,
-		upstreamruntime.WithClientSet(client),
-		upstreamruntime.WithInformerFactory(factory),
-		upstreamruntime.WithSnapshotSharedLister(snapshot),
-		upstreamruntime.WithParallelism(1),
-		upstreamruntime.WithSharedDRAManager(noDevices{}),
-		upstreamruntime.WithSharedCSIManager(newCSIManager(factory)),
-	)
-	return s, err
+	return own
 }
+
+// noNominations is a nominator of a scheduler without nominated pods.
+type noNominations struct{ fwk.PodNominator }
+
+func (noNominations) NominatedPodsForNode(string) []fwk.PodInfo { return nil }
 
 // theirSnapshot fills a cache as the event handlers would, and takes a snapshot of it.
 func theirSnapshot(c cluster) (*upstreamcache.Snapshot, error) {

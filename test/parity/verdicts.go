@@ -5,7 +5,9 @@ package parity
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,22 +16,46 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// verdicts is everything that a framework says about a pod, in a form that can be compared.
-type verdicts struct {
-	PreFilter string
-	// Filter, Raw and Normalized are by node. Scores are only asked for nodes that pass the filters.
-	Filter          map[string]string
-	PreScore        string
-	Raw, Normalized map[string]string
-	Signature       string
+// verdicts is what one side says, in a form that can be compared.
+type verdicts map[subject]string
+
+// subject is what something is said about: which comparison it is, of which pod, and on which node if on one.
+type subject struct {
+	kind
+	pod, node string
 }
 
-// comparisons is how many values there are to compare.
-func (v verdicts) comparisons() map[string]int {
-	return map[string]int{
-		"PreFilter": 1, "Filter": len(v.Filter), "PreScore": 1,
-		"raw score": len(v.Raw), "normalized score": len(v.Normalized), "signature": 1,
+// count returns how many comparisons of each kind it takes to compare all of v.
+func (v verdicts) count() counts {
+	n := counts{}
+	for subject := range v {
+		n[subject.kind]++
 	}
+	return n
+}
+
+// difference lists what the two sides say differently, those of the first side with a minus, those of the second with
+// a plus; empty if they agree.
+func difference(first, second verdicts) string {
+	all := maps.Clone(first)
+	maps.Copy(all, second)
+	var lines []string
+	for subject := range all {
+		a, inFirst := first[subject]
+		b, inSecond := second[subject]
+		about := strings.TrimSpace(fmt.Sprintf("%s of %s %s", subject.kind, subject.pod, subject.node))
+		if inFirst == inSecond && a == b {
+			continue
+		}
+		if inFirst {
+			lines = append(lines, fmt.Sprintf("%s\n  - %s", about, a))
+		}
+		if inSecond {
+			lines = append(lines, fmt.Sprintf("%s\n  + %s", about, b))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 func describe(status *fwk.Status) string {
@@ -39,7 +65,7 @@ func describe(status *fwk.Status) string {
 	reasons := slices.Clone(status.Reasons())
 	slices.Sort(reasons)
 	text := status.Code().String()
-	if status.IsRejected() {
+	if status.IsRejected() && status.Plugin() != "" {
 		text += " by " + status.Plugin()
 	}
 	if status.Code() == fwk.Error {
@@ -48,47 +74,155 @@ func describe(status *fwk.Status) string {
 	return strings.TrimSpace(text + " " + strings.Join(reasons, "; "))
 }
 
-func (s *side) verdicts(ctx context.Context, pod *v1.Pod) (verdicts, error) {
-	v := verdicts{Filter: map[string]string{}, Raw: map[string]string{}, Normalized: map[string]string{}}
-	v.Signature = string(s.SignPod(ctx, pod))
-	nodes, err := s.lister.List()
+// trial is a cluster, a profile and the pods that are tried.
+type trial struct {
+	cluster
+	profile
+	pending []*v1.Pod
+	// label says which sort of profile it is.
+	label string
+	// standIns are plugins that Rouse does not have yet. They are part of whole cycles only.
+	standIns []string
+}
+
+// compared returns the names of the plugins that are compared one by one.
+func (t trial) compared(s *side) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.plugins)), func(name string) bool { return slices.Contains(t.standIns, name) })
+}
+
+// verdicts returns everything that a side says about the pods, plugin by plugin and in whole cycles.
+func (s *side) verdicts(ctx context.Context, t trial) (verdicts, error) {
+	v := verdicts{}
+	nodes, err := s.nodes()
 	if err != nil {
-		return v, err
+		return nil, err
 	}
+	for _, pod := range t.pending {
+		for _, name := range t.compared(s) {
+			judge := judge{side: s, plugin: s.plugins[name], pod: pod, nodes: nodes, v: v}
+			judge.beforeCycles(ctx)
+			judge.filter(ctx)
+		}
+		if len(t.compared(s)) == len(s.plugins) { // stand-ins sign nothing
+			v[subject{kind: kind{what: t.label + ", whole cycle: signature of a pod"}, pod: pod.Name}] = string(s.framework.SignPod(ctx, pod))
+		}
+		s.cycle(ctx, pod, nodes, t.label, v)
+	}
+	return v, nil
+}
+
+// nodes returns the nodes sorted by name.
+func (s *side) nodes() ([]fwk.NodeInfo, error) {
+	nodes, err := s.lister.List()
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b fwk.NodeInfo) int { return strings.Compare(a.Node().Name, b.Node().Name) })
+	return nodes, err
+}
+
+// judge asks one plugin about one pod, without the others.
+type judge struct {
+	*side
+	plugin fwk.Plugin
+	pod    *v1.Pod
+	nodes  []fwk.NodeInfo
+	v      verdicts
+}
+
+func (j judge) say(what, node, verdict string) {
+	j.v[subject{kind: kind{what, j.plugin.Name()}, pod: j.pod.Name, node: node}] = verdict
+}
+
+func (j judge) beforeCycles(ctx context.Context) {
+	if plugin, ok := j.plugin.(fwk.SignPlugin); ok {
+		fragments, status := plugin.SignPod(ctx, j.pod)
+		text, _ := json.Marshal(fragments)
+		j.say("signature", "", fmt.Sprintf("%s %s", describe(status), text))
+	}
+	if plugin, ok := j.plugin.(fwk.PreEnqueuePlugin); ok {
+		j.say("PreEnqueue", "", describe(plugin.PreEnqueue(ctx, j.pod)))
+	}
+}
+
+// filter asks PreFilter, and Filter on every node: as it is, with one of its pods less, and with a pod more.
+func (j judge) filter(ctx context.Context) {
+	state := j.newState()
+	var extensions fwk.PreFilterExtensions
+	if plugin, ok := j.plugin.(fwk.PreFilterPlugin); ok {
+		result, status := plugin.PreFilter(ctx, state, j.pod, j.nodes)
+		j.say("PreFilter", "", describe(status)+" nodes "+nodeSet(result))
+		if !status.IsSuccess() {
+			return
+		}
+		extensions = plugin.PreFilterExtensions()
+	}
+	plugin, ok := j.plugin.(fwk.FilterPlugin)
+	if !ok {
+		return
+	}
+	for i, node := range j.nodes {
+		name := node.Node().Name
+		j.say("Filter", name, describe(plugin.Filter(ctx, state, j.pod, node)))
+		pods := node.GetPods()
+		if extensions == nil || len(pods) == 0 {
+			continue
+		}
+		changed, less := node.Snapshot(), state.Clone()
+		if err := changed.RemovePod(discard, pods[0].GetPod()); err != nil {
+			j.say("RemovePod", name, "an error of the node")
+			continue
+		}
+		status := extensions.RemovePod(ctx, less, j.pod, pods[0], changed)
+		j.say("RemovePod", name, describe(status)+", then "+describe(plugin.Filter(ctx, less, j.pod, changed)))
+		other, more := j.nodes[(i+1)%len(j.nodes)].Snapshot(), less.Clone()
+		other.AddPodInfo(pods[0])
+		status = extensions.AddPod(ctx, more, j.pod, pods[0], other)
+		j.say("AddPod", name, describe(status)+", then "+describe(plugin.Filter(ctx, more, j.pod, other)))
+	}
+}
+
+// cycle runs the plugins together, as a scheduling cycle does.
+func (s *side) cycle(ctx context.Context, pod *v1.Pod, nodes []fwk.NodeInfo, label string, v verdicts) {
+	say := func(what, plugin, node, verdict string) {
+		v[subject{kind: kind{what, plugin}, pod: pod.Name, node: node}] = verdict
+	}
+	whole := func(what, node, verdict string) { say(label+", whole cycle: "+what, "", node, verdict) }
 	state := s.newState()
-	result, status, narrowing := s.RunPreFilterPlugins(ctx, state, pod)
-	v.PreFilter = fmt.Sprintf("%s nodes %s by %v", describe(status), nodeSet(result), sets.List(narrowing))
+	result, status, narrowing := s.framework.RunPreFilterPlugins(ctx, state, pod)
+	whole("result of PreFilter", "", fmt.Sprintf("%s nodes %s by %v", describe(status), nodeSet(result), sets.List(narrowing)))
 	if !status.IsSuccess() {
-		return v, nil
+		return
 	}
 	var feasible []fwk.NodeInfo
 	for _, node := range nodes {
-		status := s.RunFilterPlugins(ctx, state, pod, node)
-		v.Filter[node.Node().Name] = describe(status)
-		if status.IsSuccess() {
+		name := node.Node().Name
+		status := s.framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+		whole("verdict of a node", name, describe(status))
+		if status.IsSuccess() && (result.AllNodes() || result.NodeNames.Has(name)) {
 			feasible = append(feasible, node)
 		}
 	}
 	if len(feasible) == 0 {
-		return v, nil
+		return
 	}
-	status = s.RunPreScorePlugins(ctx, state, pod, feasible)
-	v.PreScore = describe(status)
+	status = s.framework.RunPreScorePlugins(ctx, state, pod, feasible)
 	if !status.IsSuccess() {
-		return v, nil
+		whole("total score", "", "PreScore: "+describe(status))
+		return
 	}
-	scores, status := s.RunScorePlugins(ctx, state, pod, feasible)
+	scores, status := s.framework.RunScorePlugins(ctx, state, pod, feasible)
 	if !status.IsSuccess() {
-		v.PreScore += ", then scoring: " + describe(status)
-		return v, nil
+		whole("total score", "", "Score: "+describe(status))
+		return
 	}
 	for _, node := range scores {
-		v.Raw[node.Name] = scoreText(node.RawScores)
-		v.Normalized[node.Name] = fmt.Sprintf("%s total %d", scoreText(node.Scores), node.TotalScore)
+		whole("total score", node.Name, fmt.Sprint(node.TotalScore))
+		for _, score := range node.RawScores {
+			say("raw score", score.Name, node.Name, fmt.Sprint(score.Score))
+		}
+		for _, score := range node.Scores {
+			say("normalized score", score.Name, node.Name, fmt.Sprint(score.Score))
+		}
 	}
-	return v, nil
 }
 
 func nodeSet(result *fwk.PreFilterResult) string {
@@ -96,13 +230,4 @@ func nodeSet(result *fwk.PreFilterResult) string {
 		return "all"
 	}
 	return fmt.Sprint(sets.List(result.NodeNames))
-}
-
-func scoreText(scores []fwk.PluginScore) string {
-	texts := make([]string, len(scores))
-	for i, score := range scores {
-		texts[i] = fmt.Sprintf("%s=%d", score.Name, score.Score)
-	}
-	slices.Sort(texts)
-	return strings.Join(texts, " ")
 }

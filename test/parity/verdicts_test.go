@@ -6,132 +6,117 @@ package parity
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	configv1 "k8s.io/kube-scheduler/config/v1"
 	"sigs.k8s.io/yaml"
 )
 
-// TestVerdicts compares what the two frameworks say about random pods on random clusters under random profiles.
-func TestVerdicts(t *testing.T) {
-	settings := readSettings(t)
-	counts := counter{}
-	available, err := built(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range settings.rounds {
-		seed := settings.seed + uint64(i)
-		g := newGenerator(seed)
-		c, p := g.cluster(), g.profile(available)
-		for n := range 3 {
-			pod := g.pod(fmt.Sprintf("pod-%d", n))
-			diff, compared, err := compareVerdicts(t.Context(), c, p, pod)
-			if err != nil {
-				t.Fatalf("SEED=%d: %v", seed, err)
-			}
-			counts.add(compared)
-			if diff != "" {
-				c, p := shrink(t.Context(), c, p, pod)
-				diff, _, _ := compareVerdicts(t.Context(), c, p, pod)
-				t.Errorf("SEED=%d N=1: plugins %s (-kube-scheduler +rouse):\n%s\n%s", seed, pluginNames(p), diff, caseText(c, p, pod))
-				break
-			}
-		}
-		if t.Failed() {
-			break
-		}
-	}
-	counts.report(t)
-}
-
-// compareVerdicts compares each project's plugins in its own framework.
-func compareVerdicts(ctx context.Context, c cluster, p profile, pod *v1.Pod) (diff string, compared map[string]int, err error) {
-	return compareSides(ctx, c, p, pod, theirs, ours)
-}
-
 type builder func(context.Context, cluster, profile) (*side, error)
 
-func compareSides(ctx context.Context, c cluster, p profile, pod *v1.Pod, first, second builder) (diff string, compared map[string]int, err error) {
-	var said [2]verdicts
+// theirsInOurs runs kube-scheduler's plugins in Rouse's framework, and oursInTheirs the other way round.
+func theirsInOurs(ctx context.Context, c cluster, p profile) (*side, error) {
+	return inOurRuntime(ctx, c, p, theirFactories())
+}
+
+func oursInTheirs(ctx context.Context, c cluster, p profile) (*side, error) {
+	return inTheirRuntime(ctx, c, p, ourFactories())
+}
+
+// compareVerdicts compares what the two frameworks say about random pods on a random cluster: at home with a random
+// profile and with the default one, and abroad, each project's plugins in the other's framework.
+func (m *machine) compareVerdicts(t *testing.T, seed uint64) {
+	g := newGenerator(seed)
+	c, pod := g.mixedCluster()
+	random := trial{
+		cluster: c, profile: g.profile(m.available), pending: []*v1.Pod{pod("pod-0"), pod("pod-1")}, label: "random profile", standIns: m.standIns,
+	}
+	byDefault := random
+	byDefault.profile, byDefault.label = all(defaultPlugins()), "default profile"
+	byDefault.pending = byDefault.pending[:1]
+
+	m.add(compareSides(t, seed, random, theirs, ours).count())
+	m.add(compareSides(t, seed, byDefault, theirs, ours).count())
+	for what, sides := range map[string][2]builder{
+		"theirs in ours": {theirs, theirsInOurs},
+		"ours in theirs": {ours, oursInTheirs},
+	} {
+		abroad := counts{}
+		for about, n := range compareSides(t, seed, random, sides[0], sides[1]).count() {
+			if about.plugin == "" {
+				abroad[kind{"random profile, whole cycle: " + what, ""}] += n
+				continue
+			}
+			abroad[kind{what, about.plugin}] += n
+		}
+		m.add(abroad)
+	}
+}
+
+// compareSides reports a difference between two sides by the smallest case that shows it, and returns what the first one
+// said.
+func compareSides(t *testing.T, seed uint64, c trial, first, second builder) verdicts {
+	t.Helper()
+	diff, said, err := sidesDiffer(t.Context(), c, first, second)
+	if err != nil {
+		t.Fatalf("SEED=%d N=1: %v", seed, err)
+	}
+	if diff != "" {
+		c = shrinkTrial(t.Context(), c, first, second)
+		diff, _, _ = sidesDiffer(t.Context(), c, first, second)
+		t.Fatalf("SEED=%d N=1: %s, plugins %s (-kube-scheduler +rouse):\n%s\n%s", seed, c.label, pluginNames(c.profile), diff, caseText(c))
+	}
+	return said
+}
+
+func sidesDiffer(ctx context.Context, c trial, first, second builder) (diff string, said verdicts, err error) {
+	var both [2]verdicts
 	for i, build := range []builder{first, second} {
-		side, err := build(ctx, c, p)
+		side, err := build(ctx, c.cluster, c.profile)
 		if err != nil {
 			return "", nil, fmt.Errorf("building framework %d: %w", i+1, err)
 		}
-		if said[i], err = side.verdicts(ctx, pod); err != nil {
+		if both[i], err = side.verdicts(ctx, c); err != nil {
 			return "", nil, err
 		}
 	}
-	return cmp.Diff(said[0], said[1]), said[0].comparisons(), nil
+	return difference(both[0], both[1]), both[0], nil
 }
 
-// TestBothWaysRound runs kube-scheduler's plugins in Rouse's framework, and Rouse's in kube-scheduler's: a plugin says
-// the same in either.
-func TestBothWaysRound(t *testing.T) {
-	settings := readSettings(t)
-	available, err := built(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirsInOurs := func(ctx context.Context, c cluster, p profile) (*side, error) {
-		return inOurRuntime(ctx, c, p, theirFactories())
-	}
-	oursInTheirs := func(ctx context.Context, c cluster, p profile) (*side, error) {
-		return inTheirRuntime(ctx, c, p, ourFactories())
-	}
-	counts := counter{}
-	for i := range settings.rounds {
-		seed := settings.seed + uint64(i)
-		g := newGenerator(seed)
-		c, p, pod := g.cluster(), g.profile(available), g.pod("pod")
-		for name, sides := range map[string][2]builder{
-			"kube-scheduler's plugins in Rouse": {theirs, theirsInOurs},
-			"Rouse's plugins in kube-scheduler": {ours, oursInTheirs},
-		} {
-			diff, compared, err := compareSides(t.Context(), c, p, pod, sides[0], sides[1])
-			if err != nil {
-				t.Fatalf("SEED=%d N=1: %s: %v", seed, name, err)
-			}
-			if diff != "" {
-				t.Fatalf("SEED=%d N=1: %s, plugins %s (-at home +abroad):\n%s\n%s", seed, name, pluginNames(p), diff, caseText(c, p, pod))
-			}
-			for _, n := range compared {
-				counts[name] += n
-			}
-		}
-	}
-	counts.report(t)
-}
-
-// shrink drops plugins, pods and nodes as long as the two sides still differ.
-func shrink(ctx context.Context, c cluster, p profile, pod *v1.Pod) (cluster, profile) {
-	differs := func(c cluster, p profile) bool {
-		diff, _, err := compareVerdicts(ctx, c, p, pod)
+func shrinkTrial(ctx context.Context, c trial, first, second builder) trial {
+	return shrink(c, smallerTrials, func(c trial) bool {
+		diff, _, err := sidesDiffer(ctx, c, first, second)
 		return err == nil && diff != ""
+	})
+}
+
+// smallerTrials yields a case without some of its plugins, pods, nodes and objects, and with simpler ones.
+func smallerTrials(c trial) iter.Seq[trial] {
+	return func(yield func(trial) bool) {
+		_ = each(without(c.plugins), yield, func(l []configv1.Plugin) trial { s := c; s.plugins = l; return s }) &&
+			each(without(c.pending), yield, func(l []*v1.Pod) trial { s := c; s.pending = l; return s }) &&
+			each(without(c.pods), yield, func(l []*v1.Pod) trial { s := c; s.pods = l; return s }) &&
+			each(without(c.nodes), yield, func(l []*v1.Node) trial { s := c; s.nodes = l; return s }) &&
+			each(without(c.objects), yield, func(l []apiruntime.Object) trial { s := c; s.objects = l; return s }) &&
+			each(simplerOf(c.pending), yield, func(l []*v1.Pod) trial { s := c; s.pending = l; return s }) &&
+			each(simplerOf(c.pods), yield, func(l []*v1.Pod) trial { s := c; s.pods = l; return s }) &&
+			each(simplerOf(c.nodes), yield, func(l []*v1.Node) trial { s := c; s.nodes = l; return s }) &&
+			each(simplerOf(c.objects), yield, func(l []apiruntime.Object) trial { s := c; s.objects = l; return s })
 	}
-	for i := len(p.plugins) - 1; i >= 0 && len(p.plugins) > 1; i-- {
-		smaller := p
-		smaller.plugins = slices.Delete(slices.Clone(p.plugins), i, i+1)
-		if differs(c, smaller) {
-			p = smaller
+}
+
+// each yields the case that every smaller list gives. It returns false when that was enough.
+func each[C, L any](lists iter.Seq[L], yield func(C) bool, with func(L) C) bool {
+	for list := range lists {
+		if !yield(with(list)) {
+			return false
 		}
 	}
-	for i := len(c.pods) - 1; i >= 0; i-- {
-		smaller := cluster{objects: c.objects, nodes: c.nodes, pods: slices.Delete(slices.Clone(c.pods), i, i+1)}
-		if differs(smaller, p) {
-			c = smaller
-		}
-	}
-	for i := len(c.nodes) - 1; i >= 0; i-- {
-		smaller := cluster{objects: c.objects, nodes: slices.Delete(slices.Clone(c.nodes), i, i+1), pods: c.pods}
-		if differs(smaller, p) {
-			c = smaller
-		}
-	}
-	return c, p
+	return true
 }
 
 func pluginNames(p profile) []string {
@@ -142,8 +127,10 @@ func pluginNames(p profile) []string {
 	return names
 }
 
-func caseText(c cluster, p profile, pod *v1.Pod) string {
-	text, err := yaml.Marshal(map[string]any{"profile": profileText(p), "nodes": c.nodes, "placed": c.pods, "pod": pod, "objects": c.objects})
+func caseText(c trial) string {
+	text, err := yaml.Marshal(map[string]any{
+		"profile": profileText(c.profile), "nodes": c.nodes, "placed": c.pods, "pending": c.pending, "objects": slices.Clone(c.objects),
+	})
 	if err != nil {
 		return err.Error()
 	}

@@ -79,6 +79,12 @@ func (g *generator) storage() []apiruntime.Object {
 	for i := range g.IntN(4) {
 		objects = append(objects, g.capacity(i))
 	}
+	return append(objects, g.attachments()...)
+}
+
+// attachments returns what says that volumes are attached to nodes.
+func (g *generator) attachments() []apiruntime.Object {
+	var objects []apiruntime.Object
 	for i := range g.IntN(3) {
 		objects = append(objects, g.attachment(i))
 	}

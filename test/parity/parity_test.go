@@ -1,0 +1,123 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"testing"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+)
+
+// fullLength is the number of rounds from which on no kind of comparison may be made fewer than enough times.
+const (
+	fullLength = 6000
+	enough     = 5000
+)
+
+// machine makes comparisons and counts them.
+type machine struct {
+	table
+	// available are the plugins that random profiles are made of.
+	available []configv1.Plugin
+	standIns  []string
+}
+
+func newMachine(ctx context.Context) (m *machine, err error) {
+	m = &machine{}
+	m.available, m.standIns, err = built(ctx)
+	return m, err
+}
+
+// comparison is one sort of round. It uses nothing but random numbers from its seed, and fails the test if the two sides
+// disagree.
+type comparison struct {
+	name string
+	// one of so many rounds is run: the slower ones more seldom.
+	oneIn int
+	run   func(t *testing.T, seed uint64)
+}
+
+func (m *machine) comparisons() []comparison {
+	return []comparison{
+		{"verdicts", 1, m.compareVerdicts},
+		{"hints", 1, m.compareHints},
+		{"object diffs", 1, m.compareObjectDiffs},
+		{"event maps", 1, m.compareEventMaps},
+		{"configurations", 1, m.compareConfigurations},
+		{"preemptions", 1, m.comparePreemptions},
+	}
+}
+
+// TestParity compares all there is to compare, N rounds of it, and prints how often.
+func TestParity(t *testing.T) {
+	settings := readSettings(t)
+	m, err := newMachine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("of", func(t *testing.T) {
+		for _, comparison := range m.comparisons() {
+			t.Run(comparison.name, func(t *testing.T) {
+				t.Parallel()
+				for i := 0; i < settings.rounds && !t.Failed(); i += comparison.oneIn {
+					comparison.run(t, settings.roundSeed(i))
+				}
+			})
+		}
+	})
+	fmt.Printf("SEED=%d N=%d\n%s", settings.seed, settings.rounds, m.table.String())
+	if few := m.below(enough); settings.rounds >= fullLength && len(few) > 0 {
+		t.Errorf("fewer than %d comparisons: %v", enough, few)
+	}
+}
+
+// settings come from the environment: SEED is where the random numbers begin, N how many rounds every test runs.
+type settings struct {
+	seed   uint64
+	rounds int
+}
+
+func readSettings(t *testing.T) settings {
+	t.Helper()
+	number := func(name string, byDefault uint64) uint64 {
+		text := os.Getenv(name)
+		if text == "" {
+			return byDefault
+		}
+		value, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("%s=%s: %v", name, text, err)
+		}
+		return value
+	}
+	return settings{seed: number("SEED", 1), rounds: int(number("N", 200))}
+}
+
+// roundSeed returns the seed of a round. The first round has the seed that was set, so that a round can be repeated alone;
+// the others have seeds that no other setting has.
+func (s settings) roundSeed(round int) uint64 {
+	if round == 0 {
+		return s.seed
+	}
+	return newGenerator(s.seed ^ uint64(round)<<32).Uint64()
+}
+
+// TestMain prepares what kube-scheduler keeps in package variables.
+func TestMain(m *testing.M) {
+	metrics.Register()
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	klog.SetLogger(discard)
+	// One of the handlers sleeps between two errors, by a clock that is not that of a test.
+	utilruntime.ErrorHandlers = nil
+	os.Exit(m.Run())
+}

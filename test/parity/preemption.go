@@ -1,0 +1,124 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+)
+
+const preemptionPlugin = "DefaultPreemption"
+
+// preemptionCase is a full cluster and a pod that may have to preempt. No two pods were started at the same time, so
+// that of two nodes one is always the better one to preempt on.
+type preemptionCase struct {
+	cluster
+	pod       *v1.Pod
+	budgets   []*policyv1.PodDisruptionBudget
+	nominated map[string][]*v1.Pod // by node
+	fault     preemptionFault
+}
+
+// preemptionFault is what the API server answers to one kind of request for one pod; nothing if the verb is empty.
+type preemptionFault struct {
+	verb, pod string
+	err       error
+}
+
+func (g *generator) preemptionCase() preemptionCase {
+	c := preemptionCase{nominated: map[string][]*v1.Pod{}}
+	for i := range 1 + g.IntN(6) {
+		c.nodes = append(c.nodes, g.preemptionNode(i))
+	}
+	starts := g.Perm(60)
+	for i := range 4 + g.IntN(24) {
+		pod := g.preemptionPod(fmt.Sprintf("placed-%d", i))
+		pod.Spec.NodeName = pick(g, c.nodes...).Name
+		pod.Status.StartTime = &metav1.Time{Time: time.Date(1999, time.May, 1, 12, starts[i], 0, 0, time.UTC)}
+		if g.oneIn(12) {
+			pod.DeletionTimestamp = ptr.To(metav1.Unix(1, 0))
+			if g.oneIn(2) {
+				pod.Status.Conditions = []v1.PodCondition{{
+					Type: v1.DisruptionTarget, Status: pick(g, v1.ConditionTrue, v1.ConditionFalse),
+					Reason: pick(g, v1.PodReasonPreemptionByScheduler, "EvictionByEvictionAPI"),
+				}}
+			}
+		}
+		c.pods = append(c.pods, pod)
+	}
+	// Where a pod belongs to several budgets, the order matters in which a lister has them; for kube-scheduler there is none.
+	for _, namespace := range []string{"default", "shop"} {
+		if g.oneIn(3) {
+			continue
+		}
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "budget"}}
+		budget.Spec.Selector = g.labelSelector()
+		budget.Status.DisruptionsAllowed = g.Int32N(3)
+		if g.oneIn(3) {
+			budget.Status.DisruptedPods = map[string]metav1.Time{pick(g, c.pods...).Name: {}}
+		}
+		c.budgets = append(c.budgets, budget)
+	}
+	for i := range g.IntN(3) {
+		pod, node := g.preemptionPod(fmt.Sprintf("nominated-%d", i)), pick(g, c.nodes...).Name
+		if !g.oneIn(4) {
+			pod.Status.NominatedNodeName = node
+		}
+		c.nominated[node] = append(c.nominated[node], pod)
+	}
+	if g.oneIn(3) {
+		name, pods := pick(g, c.pods...).Name, schema.GroupResource{Resource: "pods"}
+		c.fault = preemptionFault{
+			verb: pick(g, "patch", "delete"), pod: name,
+			err: pick(g, error(apierrors.NewForbidden(pods, name, nil)), error(apierrors.NewNotFound(pods, name))),
+		}
+	}
+	c.objects = g.owners()
+	c.pod = g.preemptionPod("preemptor")
+	c.pod.Spec.Priority = ptr.To(pick[int32](g, 0, 10, 10, 1000))
+	c.pod.Spec.PreemptionPolicy = pick(g, nil, nil, nil, ptr.To(v1.PreemptLowerPriority), ptr.To(v1.PreemptNever))
+	if g.oneIn(4) {
+		c.pod.Status.NominatedNodeName = pick(g, "gone", pick(g, c.nodes...).Name)
+	}
+	return c
+}
+
+// preemptionNode returns a node that is full with a few pods, and seldom rejects them for other reasons.
+func (g *generator) preemptionNode(i int) *v1.Node {
+	node := g.node(i)
+	node.Status.Allocatable = v1.ResourceList{
+		v1.ResourceCPU:  resource.MustParse(pick(g, "2", "3", "4", "6")),
+		v1.ResourcePods: resource.MustParse(pick(g, "3", "5", "110")),
+	}
+	if !g.oneIn(4) {
+		node.Spec.Taints, node.Spec.Unschedulable = nil, false
+	}
+	return node
+}
+
+// preemptionPod returns a pod without a node, gates or volumes, that asks mostly for CPUs.
+func (g *generator) preemptionPod(name string) *v1.Pod {
+	pod := g.pod(name)
+	pod.Spec.NodeName, pod.Spec.SchedulingGates, pod.Spec.Volumes, pod.Spec.InitContainers = "", nil, nil, nil
+	pod.Spec.Resources, pod.Spec.Overhead = nil, nil
+	pod.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
+		Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(pick(g, "0", "500m", "1", "2"))},
+	}}}
+	if g.oneIn(4) {
+		pod.Spec.Containers[0].Ports = []v1.ContainerPort{g.port()}
+	}
+	if !g.oneIn(3) {
+		pod.Spec.Affinity, pod.Spec.NodeSelector, pod.Spec.TopologySpreadConstraints = nil, nil, nil
+	}
+	pod.Spec.Priority = pick(g, nil, ptr.To[int32](-5), ptr.To[int32](0), ptr.To[int32](5), ptr.To[int32](10))
+	return pod
+}
