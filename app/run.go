@@ -6,110 +6,138 @@ package app
 import (
 	"context"
 	"fmt"
-	"time"
+	"io"
+	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/informers"
-	clientset "k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	restclient "k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/apimachinery/pkg/util/sets"
+	cliflag "k8s.io/component-base/cli/flag"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	"k8s.io/klog/v2"
 
+	"github.com/rouse-scheduler/rouse/app/options"
+	"github.com/rouse-scheduler/rouse/inspect"
 	"github.com/rouse-scheduler/rouse/profiles"
-	"github.com/rouse-scheduler/rouse/scheduler"
+	"github.com/rouse-scheduler/rouse/runtime"
 )
-
-// userAgent is what the API server's logs call the scheduler.
-const userAgent = "rouse-scheduler"
 
 func (p *program) runCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "run",
 		Short: "Schedule the pods of a cluster",
 		Long: "Runs the scheduler against a cluster until it is told to stop. It takes the place of kube-scheduler, or\n" +
-			"runs beside it for pods that name one of its profiles in spec.schedulerName.",
+			"runs beside it for pods that name one of its profiles in spec.schedulerName. The flags are those of\n" +
+			"kube-scheduler.",
 		Example: "  rouse run --config scheduler.yaml\n" +
-			"  rouse run --config scheduler.yaml --kubeconfig ~/.kube/config",
-		Args: between(0, 0, ""),
+			"  rouse run --config scheduler.yaml --kubeconfig ~/.kube/config --leader-elect=false",
+		Args: noArguments,
 	}
-	config := addConfigFlag(command)
-	kubeconfig := command.Flags().String("kubeconfig", "", "kubeconfig file; without it that of the configuration, or else the service account of the pod")
-	master := command.Flags().String("master", "", "URL of the API server, instead of that of the kubeconfig")
+	o, err := options.New()
+	if err != nil {
+		command.RunE = func(*cobra.Command, []string) error { return err }
+		return command
+	}
+	showVersion := command.Flags().Bool("version", false, "print the version and exit")
+	o.AddFlags(command.Flags())
+	_ = command.MarkFlagFilename("config", "yaml", "yml", "json") // an error would mean that the flag does not exist
+	setSectionedHelp(command, o.Sections())
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		registry, err := p.registry()
-		if err != nil {
-			return err
+		if *showVersion {
+			info, _ := debug.ReadBuildInfo()
+			return versionOf(info).WriteText(command.OutOrStdout(), inspect.Style{})
 		}
-		configuration, err := p.load(command, *config, registry)
-		if err != nil {
-			return err
-		}
-		if *kubeconfig != "" {
-			configuration.ClientConnection.Kubeconfig = *kubeconfig
-		}
-		rest, err := restConfig(configuration, *master)
-		if err != nil {
-			return err
-		}
-		return run(command.Context(), rest, scheduler.Options{Configuration: configuration, Registry: registry})
+		return p.run(command, o)
 	}
 	return command
 }
 
-// restConfig returns how to reach the API server: as the kubeconfig says or, without one, as a pod does.
-func restConfig(configuration *profiles.Configuration, master string) (*restclient.Config, error) {
-	connection := configuration.ClientConnection
-	rest, err := clientcmd.BuildConfigFromFlags(master, connection.Kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("finding the API server: %w", err)
+func noArguments(command *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError(command, "%q does not take any arguments, got %q", command.CommandPath(), args)
 	}
-	rest.DisableCompression = true
-	rest.AcceptContentTypes, rest.ContentType = connection.AcceptContentTypes, connection.ContentType
-	rest.QPS, rest.Burst = connection.QPS, int(connection.Burst)
-	return rest, nil
+	return nil
 }
 
-// run schedules until the context ends.
-func run(ctx context.Context, rest *restclient.Config, options scheduler.Options) error {
-	client, err := clientset.NewForConfig(restclient.AddUserAgent(rest, userAgent))
-	if err != nil {
-		return fmt.Errorf("making a client: %w", err)
+// setSectionedHelp has the help text show the flags in sections, after those of all commands.
+func setSectionedHelp(command *cobra.Command, sections cliflag.NamedFlagSets) {
+	width := styleFor(command.OutOrStdout()).Width // zero does not fold lines
+	command.SetUsageFunc(func(command *cobra.Command) error {
+		writeUsage(command.OutOrStderr(), command, sections, width)
+		return nil
+	})
+	command.SetHelpFunc(func(command *cobra.Command, _ []string) {
+		fmt.Fprintf(command.OutOrStdout(), "%s\n\n", command.Long)
+		writeUsage(command.OutOrStdout(), command, sections, width)
+	})
+}
+
+func writeUsage(w io.Writer, command *cobra.Command, sections cliflag.NamedFlagSets, width int) {
+	fmt.Fprintf(w, "Usage:\n  %s\n\nExamples:\n%s\n", command.UseLine(), command.Example)
+	cliflag.PrintSections(w, sections, width)
+}
+
+// run schedules as the flags say until the command's context ends.
+func (p *program) run(command *cobra.Command, o *options.Options) error {
+	if err := o.Complete(); err != nil {
+		return usageError(command, "%w", err)
 	}
-	dynamicClient, err := dynamic.NewForConfig(restclient.AddUserAgent(rest, userAgent))
-	if err != nil {
-		return fmt.Errorf("making a client for custom resources: %w", err)
+	if err := logsapi.ValidateAndApply(o.Logs, o.Gates.FeatureGate()); err != nil {
+		return usageError(command, "%w", err)
 	}
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	defer broadcaster.Shutdown()
-	options.Client, options.KubeConfig = client, rest
-	options.Informers = scheduler.NewInformerFactory(client)
-	options.DynamicInformers = dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0)
-	options.Recorder = func(schedulerName string) events.EventRecorderLogger {
-		return broadcaster.NewRecorder(scheme.Scheme, schedulerName)
-	}
-	options.Logger = klog.Background()
-	options.Seed = uint64(time.Now().UnixNano())
-	built, err := scheduler.New(ctx, options)
+	logger := klog.Background()
+	cliflag.PrintFlags(command.Flags())
+	registry, err := p.registry()
 	if err != nil {
 		return err
 	}
-	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-		return fmt.Errorf("recording events: %w", err)
+	config, err := configurationOf(logger, o, registry)
+	if err != nil {
+		return err
 	}
-	if err := fillCaches(ctx, options.Informers, options.DynamicInformers, built); err != nil {
-		options.Logger.Error(err, "Ending before the scheduler knew the cluster")
+	ctx, stop := catchSignals(command.Context(), logger)
+	defer stop()
+	if err := o.Gates.Apply(logger); err != nil {
+		return err
 	}
-	return built.Run(ctx)
+	o.Metrics.Apply()
+	return notRunning(logger, schedule(klog.NewContext(ctx, logger), o, config, registry))
 }
 
-// fillCaches starts the informers and returns once everything that exists has passed through the event handlers.
-func fillCaches(ctx context.Context, typed informers.SharedInformerFactory, custom dynamicinformer.DynamicSharedInformerFactory, built *scheduler.Scheduler) error {
-	typed.Start(ctx.Done())
-	custom.Start(ctx.Done())
-	typed.WaitForCacheSync(ctx.Done())
-	return built.WaitForHandlersSync(ctx)
+// schedule runs a scheduler until the context ends, or writes its configuration if that is all that is asked for.
+func schedule(ctx context.Context, o *options.Options, config *profiles.Configuration, registry runtime.Registry) error {
+	process, err := newProcess(ctx, o, config, registry)
+	if err != nil {
+		return err
+	}
+	defer process.close()
+	if o.WriteConfigTo != "" {
+		return process.writeConfiguration(o.WriteConfigTo)
+	}
+	return process.run(ctx)
+}
+
+// notRunning logs why the scheduler cannot run, or does not any more. The exit code says that it did not do its work.
+func notRunning(logger klog.Logger, err error) error {
+	if err == nil {
+		return nil
+	}
+	logger.Error(err, "command failed")
+	return &CheckFailedError{} // the log has it
+}
+
+// configurationOf returns what the flags and the configuration file come to, and logs what has no effect.
+func configurationOf(logger klog.Logger, o *options.Options, registry runtime.Registry) (*profiles.Configuration, error) {
+	config, err := o.Configuration(sets.KeySet(registry))
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range config.Warnings {
+		logger.Info("Warning: " + warning.Error())
+	}
+	if ignored := o.Ignored(config); len(ignored) > 0 {
+		logger.Info("Warning: deprecated flags have no effect beside --config", "flags", strings.Join(ignored, ","))
+	}
+	return config, nil
 }

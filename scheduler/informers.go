@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	informersv1 "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/informers/internalinterfaces"
 	clientset "k8s.io/client-go/kubernetes"
 	clientcache "k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -27,15 +28,27 @@ const unfinishedPods = "status.phase!=" + string(v1.PodSucceeded) + ",status.pha
 // NewInformerFactory returns an informer factory for a scheduler: no resync, and pods without those that are finished
 // and without the record of who manages which field.
 func NewInformerFactory(client clientset.Interface) informers.SharedInformerFactory {
-	factory := informers.NewSharedInformerFactory(client, 0)
-	factory.InformerFor(&v1.Pod{}, newPodInformer)
+	return NewNamedInformerFactory(client, nil)
+}
+
+// NewNamedInformerFactory is like [NewInformerFactory]; the metrics of client-go show the informers under the name. A
+// nil name keeps them out of the metrics.
+func NewNamedInformerFactory(client clientset.Interface, name *clientcache.InformerName) informers.SharedInformerFactory {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithInformerName(name))
+	factory.InformerFor(&v1.Pod{}, func(client clientset.Interface, resync time.Duration) clientcache.SharedIndexInformer {
+		return newPodInformer(client, resync, name)
+	})
 	return factory
 }
 
-func newPodInformer(client clientset.Interface, resync time.Duration) clientcache.SharedIndexInformer {
+func newPodInformer(client clientset.Interface, resync time.Duration, name *clientcache.InformerName) clientcache.SharedIndexInformer {
 	selector := fields.ParseSelectorOrDie(unfinishedPods).String()
-	informer := informersv1.NewFilteredPodInformer(client, metav1.NamespaceAll, resync, clientcache.Indexers{},
-		func(options *metav1.ListOptions) { options.FieldSelector = selector })
+	informer := informersv1.NewPodInformerWithOptions(client, metav1.NamespaceAll, internalinterfaces.InformerOptions{
+		ResyncPeriod:     resync,
+		Indexers:         clientcache.Indexers{},
+		InformerName:     name,
+		TweakListOptions: func(options *metav1.ListOptions) { options.FieldSelector = selector },
+	})
 	// Setting a transform only fails on an informer that runs already.
 	_ = informer.SetTransform(dropManagedFields)
 	return informer

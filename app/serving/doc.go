@@ -2,21 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package serving is what a scheduler process answers over HTTPS: probes, metrics, and views of itself.
+//
+//	/livez /readyz /healthz      the probes; a single check is at /readyz/<check>
+//	/metrics                     metrics of the scheduler, its clients and the Go runtime
+//	/metrics/resources           what pods request
+//	/metrics/slis                results of the probes
+//	/configz                     the configuration
+//	/statusz /flagz              the process and its flags
+//	/debug/pprof /debug/flags/v  profiles, and the verbosity of the log
+//
+// [NewHandler] has the endpoints; [Secure] has requests authenticated and authorised before they get there.
 package serving
-
-import (
-	_ "k8s.io/apiserver/pkg/endpoints/filters"
-	_ "k8s.io/apiserver/pkg/server/filters"
-	_ "k8s.io/apiserver/pkg/server/flagz"
-	_ "k8s.io/apiserver/pkg/server/healthz"
-	_ "k8s.io/apiserver/pkg/server/options"
-	_ "k8s.io/apiserver/pkg/server/routes"
-	_ "k8s.io/apiserver/pkg/server/statusz"
-	_ "k8s.io/component-base/compatibility"
-	_ "k8s.io/component-base/configz"
-	_ "k8s.io/component-base/logs/json/register"
-	_ "k8s.io/component-base/metrics/prometheus/clientgo"
-	_ "k8s.io/component-base/metrics/prometheus/slis"
-	_ "k8s.io/component-base/metrics/prometheus/version"
-	_ "k8s.io/component-base/zpages/features"
-)

@@ -1,0 +1,151 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"os"
+	goruntime "runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/klog/v2"
+
+	"github.com/rouse-scheduler/rouse/app/options"
+	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/scheduler"
+)
+
+// tolerated is how long beyond its lease a leader may go without renewing it before its health check fails.
+const tolerated = 20 * time.Second
+
+// process is a scheduler with everything around it that makes it a program.
+type process struct {
+	options   *options.Options
+	config    *profiles.Configuration
+	logger    klog.Logger
+	cluster   *cluster
+	port      *port
+	scheduler *scheduler.Scheduler
+
+	// watchdog checks the health of a leader; nil without leader election.
+	watchdog *leaderelection.HealthzAdaptor
+	leading  atomic.Bool
+	caches   caches
+	// ran is true once the scheduler was run, which is when it closes its plugins.
+	ran atomic.Bool
+	// stopAll ends what outlives the scheduler's own end: informers and events.
+	stopAll context.CancelFunc
+}
+
+// newProcess connects to the cluster, opens the port and builds the scheduler, in this order, and starts nothing.
+func newProcess(ctx context.Context, o *options.Options, config *profiles.Configuration, registry runtime.Registry) (*process, error) {
+	p := &process{options: o, config: config, logger: klog.FromContext(ctx), stopAll: func() {}}
+	if config.LeaderElection.LeaderElect {
+		p.watchdog = leaderelection.NewLeaderHealthzAdaptor(tolerated)
+	}
+	var err error
+	if p.cluster, err = connect(o, config, p.logger); err != nil {
+		return nil, err
+	}
+	if p.port, err = listen(o); err != nil {
+		p.cluster.close()
+		return nil, err
+	}
+	if p.scheduler, err = scheduler.New(ctx, p.schedulerOptions(registry)); err != nil {
+		p.cluster.close()
+		_ = p.port.close() // the other error matters
+		return nil, err
+	}
+	o.Gates.AddMetrics()
+	return p, nil
+}
+
+func (p *process) schedulerOptions(registry runtime.Registry) scheduler.Options {
+	return scheduler.Options{
+		Configuration:      p.config,
+		Registry:           registry,
+		Client:             p.cluster.client,
+		Informers:          p.cluster.informers,
+		DynamicInformers:   p.cluster.custom,
+		KubeConfig:         p.cluster.rest,
+		Recorder:           p.cluster.recorder,
+		Logger:             p.logger,
+		Seed:               uint64(time.Now().UnixNano()),
+		MaxInUnschedulable: p.options.MaxInUnschedulable,
+	}
+}
+
+// run schedules, as the leader if there are several, until the context ends. The error says why it ended otherwise.
+func (p *process) run(ctx context.Context) error {
+	build, _ := debug.ReadBuildInfo()
+	p.logger.Info("Starting Kubernetes Scheduler", "version", versionOf(build).Rouse, "kubernetes", kubernetesMinor)
+	p.logger.Info("Golang settings", "GOGC", os.Getenv("GOGC"), "GOMAXPROCS", goruntime.GOMAXPROCS(0), "GOTRACEBACK", os.Getenv("GOTRACEBACK"))
+	if err := p.logConfiguration(); err != nil {
+		return err
+	}
+	withdraw, err := p.publishConfiguration()
+	if err != nil {
+		return err
+	}
+	defer withdraw()
+	background, stopAll := context.WithCancel(context.WithoutCancel(ctx))
+	p.stopAll = stopAll
+	if err := p.cluster.startEvents(background); err != nil {
+		return err
+	}
+	dumper := &dumper{logger: p.logger, scheduler: p.scheduler, informers: p.cluster.informers}
+	dumper.start(ctx)
+	stopServing, err := p.port.serve(p.handler(ctx))
+	if err != nil {
+		return err
+	}
+	defer stopServing()
+	if !p.delaysCaches() {
+		p.fillCaches(ctx, background)
+	}
+	switch {
+	case ctx.Err() != nil:
+		p.logger.Info("Requested to terminate, exiting")
+		return nil
+	case p.watchdog != nil:
+		return p.elect(ctx, background)
+	default:
+		p.leading.Store(true)
+		return p.schedule(ctx, background)
+	}
+}
+
+// delaysCaches tells whether the cluster is to be watched only as the leader.
+func (p *process) delaysCaches() bool { return p.config.DelayCacheUntilActive && p.watchdog != nil }
+
+// schedule runs the scheduler until the context ends; informers are started in the other one.
+func (p *process) schedule(ctx, background context.Context) error {
+	if p.delaysCaches() {
+		p.fillCaches(ctx, background)
+	}
+	p.ran.Store(true)
+	err := p.scheduler.Run(ctx)
+	if ctx.Err() != nil {
+		p.logger.Info("Requested to terminate, exiting")
+	}
+	return err
+}
+
+// close ends everything that newProcess and run began. The plugins of a scheduler that never ran are closed too.
+func (p *process) close() {
+	if !p.ran.Load() {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := p.scheduler.Run(ended); err != nil {
+			p.logger.Error(err, "Closing plugins")
+		}
+	}
+	p.stopAll()
+	p.cluster.close()
+	_ = p.port.close() // closed already if it was served on
+}
