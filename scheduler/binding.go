@@ -110,7 +110,9 @@ func (s *Scheduler) preBind(ctx context.Context, a *attempt) *fwk.Status {
 	defer cancel(nil)
 	a.profile.AddPodInPreBind(a.pod.UID, cancel)
 	defer a.profile.RemovePodInPreBind(a.pod.UID)
-	if status := a.profile.RunPreBindPlugins(ctx, a.state, a.pod, a.node); !status.IsSuccess() {
+	var status *fwk.Status
+	s.slots.lend(func() { status = a.profile.RunPreBindPlugins(ctx, a.state, a.pod, a.node) })
+	if !status.IsSuccess() {
 		return status
 	}
 	if entry := a.profile.GetPodInPreBind(a.pod.UID); entry != nil && !entry.MarkPrebound() {

@@ -48,11 +48,15 @@ type Options struct {
 	Clock clock.WithDelayedExecution
 	// Logger receives what the scheduler logs; the zero value drops it.
 	Logger klog.Logger
+	// WithoutColumns makes every cycle ask every plugin about every node, as if nothing were known from cycles before. It
+	// is slower, and only there to look for faults: decisions are the same.
+	WithoutColumns bool
 	// Seed decides between nodes that are equally good, and where plugins that choose at random begin. Equal seeds make
 	// equal choices.
 	Seed uint64
 	// Go starts a task that belongs to a binding cycle, or that a plugin wants done in the background, such as evictions;
-	// nil means a new goroutine. Tasks of one pod's binding never overlap. Before it returns, [Scheduler.Run] waits for
+	// nil means a new goroutine, but not for more than 512 bindings at a time, those that wait for PreBind plugins aside;
+	// the others wait for their turn. Tasks of one pod's binding never overlap. Before it returns, [Scheduler.Run] waits for
 	// all of them.
 	Go func(task func())
 	// Observer is told about attempts and bindings; nil if nobody is.
@@ -92,9 +96,6 @@ func (o *Options) complete() error {
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
-	}
-	if o.Go == nil {
-		o.Go = func(task func()) { go task() }
 	}
 	if o.Recorder == nil {
 		o.Recorder = func(string) events.EventRecorderLogger { return nil }

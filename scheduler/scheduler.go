@@ -35,6 +35,7 @@ type Scheduler struct {
 	handlers []handlerOfKind
 
 	waitingPods *runtime.WaitingPods
+	slots       *slots // for bindings; nil if Options.Go starts them
 	// underWay counts the pods that have a node and are not bound yet, those that wait for permission included, and the
 	// tasks that plugins started.
 	underWay sync.WaitGroup
@@ -62,6 +63,10 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		nodes:       options.Informers.Core().V1().Nodes().Lister(),
 		waitingPods: runtime.NewWaitingPods(),
 		random:      rand.New(rand.NewPCG(options.Seed, 0)),
+	}
+	if options.Go == nil {
+		s.slots = &slots{limit: maxBindings}
+		s.options.Go = s.slots.start
 	}
 	if err := s.buildProfiles(ctx); err != nil {
 		return nil, fmt.Errorf("initializing profiles: %w", err)
@@ -159,6 +164,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 // startTask starts a task of a plugin that outlives the scheduling cycle.
 func (s *Scheduler) startTask(task func()) {
+	if s.slots != nil { // which are not for tasks that may wait for each other
+		s.underWay.Go(task)
+		return
+	}
 	s.underWay.Add(1)
 	s.options.Go(func() {
 		defer s.underWay.Done()
