@@ -83,7 +83,7 @@ func TestNodesForStatusCode(t *testing.T) {
 		code   fwk.Code
 		want   []string
 	}{
-		{"explicit ones, by name", fwk.NewStatus(fwk.UnschedulableAndUnresolvable), fwk.Unschedulable, []string{"a", "c"}},
+		{"explicit ones, as listed", fwk.NewStatus(fwk.UnschedulableAndUnresolvable), fwk.Unschedulable, []string{"c", "a"}},
 		{"absent ones too, as listed", fwk.NewStatus(fwk.Unschedulable), fwk.Unschedulable, []string{"d", "c", "a"}},
 		{"absent ones, others explicit", fwk.NewStatus(fwk.UnschedulableAndUnresolvable), fwk.UnschedulableAndUnresolvable, []string{"d", "b"}},
 		{"none", fwk.NewStatus(fwk.Unschedulable), fwk.Pending, nil},

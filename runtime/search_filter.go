@@ -30,6 +30,7 @@ func (s *search) filter() (status *fwk.Status) {
 	s.slots = s.columns.slots
 	s.columns.verdicts = append(s.columns.verdicts[:0], s.board.verdicts...)
 	s.verdicts = s.columns.verdicts
+	s.setAside(beside)
 	for _, index := range rest {
 		if failure := s.narrow(&pass, index); failure != nil {
 			return failure

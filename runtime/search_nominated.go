@@ -25,18 +25,33 @@ func (s *search) nominatedBeside() []int {
 	return slots
 }
 
-// reconsider asks all plugins about nodes with nominated pods on them.
+// setAside takes nodes out of those that are left.
+func (s *search) setAside(slots []int) {
+	if len(slots) == 0 {
+		return
+	}
+	for _, slot := range slots {
+		s.verdicts[slot] = unknown
+	}
+	s.slots = slices.DeleteFunc(s.slots, func(slot int) bool { return s.verdicts[slot] == unknown })
+}
+
+// reconsider asks all plugins about nodes that were set aside, with the nominated pods on them.
 func (s *search) reconsider(slots []int) *fwk.Status {
 	for _, slot := range slots {
 		status := s.f.RunFilterPluginsWithNominatedPods(s.ctx, s.state, s.pod, s.nodes.NodeAt(slot))
 		switch {
 		case status.IsSuccess():
+			s.verdicts[slot] = accepted
+			s.slots = append(s.slots, slot)
 		case status.IsRejected():
 			s.verdicts[slot] = s.columns.statuses.number(status, status.Plugin())
 		default:
 			return status
 		}
 	}
-	s.slots = slices.DeleteFunc(s.slots, func(slot int) bool { return s.verdicts[slot] != accepted })
+	if len(slots) > 0 {
+		slices.Sort(s.slots)
+	}
 	return nil
 }

@@ -22,11 +22,7 @@ type scorers struct {
 
 // best returns the slot of the best node; pick decides between several.
 func (s *search) best(pick func(count int) int) (int, *fwk.Status) {
-	others, failure := s.prepareScores()
-	if failure != nil {
-		return 0, failure
-	}
-	ranking, failure := s.findRanking(&others)
+	ranking, others, failure := s.rank()
 	if failure != nil {
 		return 0, failure
 	}
@@ -36,7 +32,7 @@ func (s *search) best(pick func(count int) int) (int, *fwk.Status) {
 	slots := s.feasibleSlots()
 	totals, failure := s.sum(ranking, others, slots)
 	if failure != nil {
-		return 0, failure
+		return 0, scoring(failure)
 	}
 	best, ties := winnersOf(totals)
 	return slots[winnerOf(totals, best, pickOne(pick, ties))], nil
@@ -51,15 +47,30 @@ func pickOne(pick func(count int) int, count int) int {
 
 // totals returns the total scores of the given nodes, which are all that take the pod.
 func (s *search) totals(slots []int) ([]int64, *fwk.Status) {
+	ranking, others, failure := s.rank()
+	if failure != nil {
+		return nil, failure
+	}
+	totals, failure := s.sum(ranking, others, slots)
+	return totals, scoring(failure)
+}
+
+// rank prepares the scores, and brings the ranking up to date.
+func (s *search) rank() (*ranking, scorers, *fwk.Status) {
 	others, failure := s.prepareScores()
 	if failure != nil {
-		return nil, failure
+		return nil, others, failedWith("preparing the scores", failure.Plugin(), failure.AsError())
 	}
 	ranking, failure := s.findRanking(&others)
-	if failure != nil {
-		return nil, failure
+	return ranking, others, scoring(failure)
+}
+
+// scoring says what failed; nil stays nil.
+func scoring(failure *fwk.Status) *fwk.Status {
+	if failure == nil {
+		return nil
 	}
-	return s.sum(ranking, others, slots)
+	return failedWith("scoring the nodes", failure.Plugin(), failure.AsError())
 }
 
 // prepareScores runs PreScore, and finds the plugins that are not asked through the ranking because they are no

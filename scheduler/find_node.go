@@ -36,35 +36,62 @@ func (s *Scheduler) findNode(ctx context.Context, a *attempt) (string, *failure)
 	}
 	search := &search{attempt: a, all: all}
 	search.diagnosis.NodeToStatus = framework.NewDefaultNodeToStatus()
-	feasible, status := s.feasibleNodes(ctx, search)
-	if status.IsError() {
+	node, status := s.bestNode(ctx, search)
+	switch {
+	case status.IsError():
 		return "", failed(status)
-	}
-	if len(feasible) == 0 {
+	case node == "":
 		return "", s.postFilter(ctx, search)
-	}
-	node, err := s.selectNode(ctx, search, feasible)
-	if err != nil {
-		return "", failed(fwk.AsStatus(err))
 	}
 	return node, nil
 }
 
-// feasibleNodes returns nodes that take the pod, not necessarily all of them. The status is an error or nil.
-func (s *Scheduler) feasibleNodes(ctx context.Context, search *search) ([]fwk.NodeInfo, *fwk.Status) {
+// bestNode returns the name of the best node, empty if none takes the pod. The status is an error or nil.
+func (s *Scheduler) bestNode(ctx context.Context, search *search) (string, *fwk.Status) {
 	result, status, narrowing := search.profile.RunPreFilterPlugins(ctx, search.state, search.pod)
 	// A plugin that left nodes out is among those that could change their minds.
 	search.diagnosis.UnschedulablePlugins = narrowing.Clone()
 	if status.IsRejected() {
 		search.rejectAll(status)
-		return nil, nil
+		return "", nil
 	}
 	if !status.IsSuccess() {
-		return nil, status
+		return "", status
 	}
 	if feasible := s.firstCandidate(ctx, search); len(feasible) > 0 {
-		return feasible, nil
+		return s.selectNode(ctx, search, feasible)
 	}
+	if result.AllNodes() && s.searchesColumns(search) {
+		return s.searchColumns(ctx, search)
+	}
+	feasible, status := s.feasibleNodes(ctx, search, result, narrowing)
+	if status.IsError() || len(feasible) == 0 {
+		return "", status
+	}
+	return s.selectNode(ctx, search, feasible)
+}
+
+// searchesColumns tells whether all nodes are looked at, and nobody beside the plugins has a say.
+func (s *Scheduler) searchesColumns(search *search) bool {
+	return !s.options.WithoutColumns && len(s.options.Extenders) == 0 && s.percentage(search) == 0 &&
+		search.profile.Has(profiles.Score) && search.profile.CanSearch()
+}
+
+// searchColumns looks at all nodes through what is known of them from cycles before.
+func (s *Scheduler) searchColumns(ctx context.Context, search *search) (string, *fwk.Status) {
+	choice, status := search.profile.Search(ctx, search.state, search.pod, s.random.IntN)
+	if status.IsError() {
+		return "", status
+	}
+	if choice.Feasible == 0 {
+		search.diagnosis.NodeToStatus = choice.Rejections
+		choice.Rejections.ForEachStatus(func(status *fwk.Status, _ int) { search.diagnosis.AddPluginStatus(status) })
+	}
+	return choice.Node, nil
+}
+
+// feasibleNodes returns nodes that take the pod, not necessarily all of them. The status is an error or nil.
+func (s *Scheduler) feasibleNodes(ctx context.Context, search *search, result *fwk.PreFilterResult, narrowing sets.Set[string]) ([]fwk.NodeInfo, *fwk.Status) {
 	candidates := search.all
 	if !result.AllNodes() {
 		candidates = s.namedNodes(result.NodeNames, search.all)
@@ -196,35 +223,31 @@ func (s *Scheduler) clearVerdicts(n int) []verdict {
 	return s.verdicts
 }
 
-// Bounds of the share of nodes that is searched when the configuration does not set it.
-const (
-	minNodesToFind       = 100
-	minPercentageOfNodes = 5
-	maxPercentageOfNodes = 50
-	nodesPerPercent      = 125
-)
+// minNodesToFind is the number of nodes below which a share of them is not enough.
+const minNodesToFind = 100
 
 // wanted returns how many feasible nodes are enough: one when nothing compares them, otherwise the configured share of
-// the candidates, which by default shrinks as the cluster grows.
+// the candidates, all of them by default.
 func (s *Scheduler) wanted(search *search, candidates int) int {
 	if !search.profile.Has(profiles.Score) && !s.hasExtender(fwk.Extender.IsFilter) && !s.hasExtender(fwk.Extender.IsPrioritizer) {
 		return 1
 	}
-	percentage := s.options.Configuration.PercentageOfNodesToScore
-	if own := search.profile.PercentageOfNodesToScore(); own != nil {
-		percentage = *own
-	}
-	return nodesToFind(int(percentage), candidates)
+	return nodesToFind(s.percentage(search), candidates)
 }
 
 func nodesToFind(percentage, candidates int) int {
-	if candidates < minNodesToFind {
+	if percentage == 0 || candidates < minNodesToFind {
 		return candidates
 	}
-	if percentage == 0 {
-		percentage = max(maxPercentageOfNodes-candidates/nodesPerPercent, minPercentageOfNodes)
-	}
 	return max(candidates*percentage/100, minNodesToFind)
+}
+
+// percentage is the share of nodes that the configuration asks to look at, zero if it does not say.
+func (s *Scheduler) percentage(search *search) int {
+	if own := search.profile.PercentageOfNodesToScore(); own != nil {
+		return int(*own)
+	}
+	return int(s.options.Configuration.PercentageOfNodesToScore)
 }
 
 // postFilter gives the PostFilter plugins their chance and returns the failure of a pod that fits nowhere.

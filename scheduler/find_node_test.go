@@ -97,7 +97,7 @@ func TestPreFilterNarrowsTheNodes(t *testing.T) {
 
 func TestNodesToFind(t *testing.T) {
 	tests := []struct{ percentage, nodes, want int }{
-		{0, 10, 10}, {0, 99, 99}, {0, 100, 100}, {0, 1000, 420}, {0, 5000, 500}, {0, 6000, 300}, {0, 15000, 750},
+		{0, 10, 10}, {0, 99, 99}, {0, 100, 100}, {0, 1000, 1000}, {0, 15000, 15000},
 		{40, 1000, 400}, {40, 100, 100}, {1, 50000, 500}, {100, 1000, 1000}, {100, 50, 50},
 	}
 	for _, test := range tests {

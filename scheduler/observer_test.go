@@ -111,6 +111,7 @@ func TestObserverIsToldOfAttempts(t *testing.T) {
 	f.runTasks()
 	want := []string{
 		"a: attempt 2",
+		"a: searched 0",
 		"a: bound to n1 at attempt 2 in 3, ready for 363, flushed true",
 	}
 	if diff := cmp.Diff(want, seen.lines); diff != "" {

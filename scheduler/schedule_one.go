@@ -124,6 +124,7 @@ func (s *Scheduler) schedulingCycle(ctx context.Context, a *attempt) *failure {
 		return failed(fwk.AsStatus(fmt.Errorf("updating the snapshot of the cluster: %w", err)))
 	}
 	node, f := s.findNode(ctx, a)
+	s.options.Observer.SearchEnded(a.info.Pod, s.options.Clock.Since(a.started))
 	if f != nil {
 		return f
 	}

@@ -4,36 +4,45 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
-// selectNode returns the feasible node with the highest score; the seed decides among equals.
-func (s *Scheduler) selectNode(ctx context.Context, search *search, feasible []fwk.NodeInfo) (string, error) {
+// selectNode returns the name of the feasible node with the highest score; the seed decides among equals. The status is
+// an error or nil.
+func (s *Scheduler) selectNode(ctx context.Context, search *search, feasible []fwk.NodeInfo) (string, *fwk.Status) {
 	if len(feasible) == 1 {
 		return feasible[0].Node().Name, nil
 	}
 	scores, err := s.score(ctx, search, feasible)
 	if err != nil {
-		return "", err
+		return "", fwk.AsStatus(err)
 	}
-	best, equals := 0, 1
-	for i := 1; i < len(scores); i++ {
-		switch {
-		case scores[i] > scores[best]:
-			best, equals = i, 1
-		case scores[i] == scores[best]:
-			// Each of n equals is kept with a chance of one in n.
-			if equals++; s.random.IntN(equals) == 0 {
-				best = i
-			}
+	best := slices.Max(scores)
+	var equals []string
+	for i, score := range scores {
+		if score == best {
+			equals = append(equals, feasible[i].Node().Name)
 		}
 	}
-	return feasible[best].Node().Name, nil
+	if len(equals) == 1 {
+		return equals[0], nil
+	}
+	// The same choice as a search through columns would make.
+	chosen := s.random.IntN(len(equals))
+	slices.SortFunc(equals, func(a, b string) int { return cmp.Compare(s.slot(a), s.slot(b)) })
+	return equals[chosen], nil
+}
+
+func (s *Scheduler) slot(node string) int {
+	slot, _ := s.snapshot.Slot(node)
+	return slot
 }
 
 // score returns the total scores of the nodes, in their order.
