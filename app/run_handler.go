@@ -13,6 +13,7 @@ import (
 	zpagesfeatures "k8s.io/component-base/zpages/features"
 
 	"github.com/rouse-scheduler/rouse/app/serving"
+	"github.com/rouse-scheduler/rouse/metrics/resources"
 )
 
 // componentName is what the process calls itself.
@@ -24,6 +25,7 @@ func (p *process) handler(ctx context.Context) http.Handler {
 		Component:           componentName,
 		Ready:               p.readiness(ctx),
 		Live:                []healthz.HealthChecker{healthz.PingHealthz},
+		Resources:           resources.Handler(p.cluster.informers.Core().V1().Pods().Lister(), p.leading.Load),
 		Profiling:           p.config.EnableProfiling,
 		ContentionProfiling: p.config.EnableContentionProfiling,
 	}

@@ -15,6 +15,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/rouse-scheduler/rouse/app/options"
+	"github.com/rouse-scheduler/rouse/extender"
+	"github.com/rouse-scheduler/rouse/metrics"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
@@ -31,6 +33,7 @@ type process struct {
 	cluster   *cluster
 	port      *port
 	scheduler *scheduler.Scheduler
+	metrics   *metrics.Metrics // nil if another scheduler in the process is measured
 
 	// watchdog checks the health of a leader; nil without leader election.
 	watchdog *leaderelection.HealthzAdaptor
@@ -56,7 +59,7 @@ func newProcess(ctx context.Context, o *options.Options, config *profiles.Config
 		p.cluster.close()
 		return nil, err
 	}
-	if p.scheduler, err = scheduler.New(ctx, p.schedulerOptions(registry)); err != nil {
+	if err := p.buildScheduler(ctx, registry); err != nil {
 		p.cluster.close()
 		_ = p.port.close() // the other error matters
 		return nil, err
@@ -65,8 +68,12 @@ func newProcess(ctx context.Context, o *options.Options, config *profiles.Config
 	return p, nil
 }
 
-func (p *process) schedulerOptions(registry runtime.Registry) scheduler.Options {
-	return scheduler.Options{
+func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry) error {
+	extenders, err := extender.New(p.config)
+	if err != nil {
+		return err
+	}
+	options := scheduler.Options{
 		Configuration:      p.config,
 		Registry:           registry,
 		Client:             p.cluster.client,
@@ -74,10 +81,14 @@ func (p *process) schedulerOptions(registry runtime.Registry) scheduler.Options 
 		DynamicInformers:   p.cluster.custom,
 		KubeConfig:         p.cluster.rest,
 		Recorder:           p.cluster.recorder,
+		Extenders:          extenders,
 		Logger:             p.logger,
 		Seed:               uint64(time.Now().UnixNano()),
 		MaxInUnschedulable: p.options.MaxInUnschedulable,
 	}
+	p.metrics = measure(p.logger, &options)
+	p.scheduler, err = scheduler.New(ctx, options)
+	return err
 }
 
 // run schedules, as the leader if there are several, until the context ends. The error says why it ended otherwise.
@@ -97,6 +108,9 @@ func (p *process) run(ctx context.Context) error {
 	p.stopAll = stopAll
 	if err := p.cluster.startEvents(background); err != nil {
 		return err
+	}
+	if p.metrics != nil {
+		go p.metrics.Run(background, p.scheduler.Cache().Counts)
 	}
 	dumper := &dumper{logger: p.logger, scheduler: p.scheduler, informers: p.cluster.informers}
 	dumper.start(ctx)

@@ -7,6 +7,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	componentoptions "k8s.io/component-base/config/options"
 	logsapi "k8s.io/component-base/logs/api/v1"
+	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 
 	"github.com/rouse-scheduler/rouse/profiles"
 )

@@ -1,0 +1,26 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"k8s.io/component-base/metrics/legacyregistry"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"  // requests, informers and leader election
+	_ "k8s.io/component-base/metrics/prometheus/version"   // kubernetes_build_info
+	_ "k8s.io/component-base/metrics/prometheus/workqueue" // of the controllers for certificates
+	"k8s.io/klog/v2"
+
+	"github.com/rouse-scheduler/rouse/metrics"
+	"github.com/rouse-scheduler/rouse/scheduler"
+)
+
+// measure has a scheduler measured in the registry of the process; the result is nil if that measures another one.
+func measure(logger klog.Logger, options *scheduler.Options) *metrics.Metrics {
+	measured, err := metrics.New(legacyregistry.Register, metrics.Options{})
+	if err != nil {
+		logger.Info("Warning: the scheduler is not measured", "reason", err)
+		return nil
+	}
+	measured.Attach(options)
+	return measured
+}
