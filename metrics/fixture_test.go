@@ -46,19 +46,24 @@ func (f *fixture) scrape() string {
 	return answer.Body.String()
 }
 
-// values returns the series of a metric, sorted, as values of labels and a value: "scheduled default-scheduler: 3". A
-// histogram has its count and sum as value.
+// values returns the series of a metric; see [fixture.all].
 func (f *fixture) values(name string) []string {
+	f.t.Helper()
+	labelsOf(f.t, name)
+	return f.all()[name]
+}
+
+// all returns the series of all metrics by name without the prefix, each sorted, as values of labels and a value:
+// "scheduled default-scheduler: 3". A histogram has its count and sum as value.
+func (f *fixture) all() map[string][]string {
 	f.t.Helper()
 	families, err := f.registry.Gather()
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	var series []string
+	all := map[string][]string{}
 	for _, family := range families {
-		if family.GetName() != "scheduler_"+name {
-			continue
-		}
+		name := strings.TrimPrefix(family.GetName(), "scheduler_")
 		order := labelsOf(f.t, name)
 		for _, metric := range family.GetMetric() {
 			values := make([]string, len(order))
@@ -69,11 +74,11 @@ func (f *fixture) values(name string) []string {
 			if histogram := metric.GetHistogram(); histogram != nil {
 				value = fmt.Sprintf("%d in %v", histogram.GetSampleCount(), math.Round(histogram.GetSampleSum()*1e6)/1e6)
 			}
-			series = append(series, strings.TrimPrefix(strings.Join(values, " ")+": ", ": ")+value)
+			all[name] = append(all[name], strings.TrimPrefix(strings.Join(values, " ")+": ", ": ")+value)
 		}
+		slices.Sort(all[name])
 	}
-	slices.Sort(series)
-	return series
+	return all
 }
 
 func labelsOf(t testing.TB, name string) []string {
