@@ -91,7 +91,7 @@ func (c *decisionCase) work(size int, target float64) work {
 				return nil, err
 			}
 			defer d.close()
-			return measureDecisions(ctx, m, d, newNodes(size, c.shape), newPods(warmUpPods+decisionsPerRun, c.shape, c.unique))
+			return measureDecisions(ctx, m, d, newNodes(size, c.shape), newPods(warmUpPods+decisionsPerRun*m.times(), c.shape, c.unique))
 		}
 	}
 	w := work{
@@ -123,7 +123,7 @@ func measureDecisions(ctx context.Context, m *meter, d decider, nodes []*v1.Node
 	}
 	decided := 0
 	m.start()
-	for decided < len(pods)-warmUpPods && m.elapsed() < decisionsDuration {
+	for decided < len(pods)-warmUpPods && m.elapsed() < decisionsDuration*time.Duration(m.times()) {
 		if err := d.decide(ctx); err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@
 //
 // # Contenders
 //
-// Rouse looks at all nodes for every pod. kube-scheduler does what it does by default: it looks at a sample that shrinks
+// Both run with their defaults. Rouse looks at all nodes for every pod. kube-scheduler looks at a sample that shrinks
 // with the size of the cluster. Where that makes a difference there is a third contender, kube-scheduler with
 // percentageOfNodesToScore: 100.
 //

@@ -216,7 +216,7 @@ func measureIdleEvents(m *meter, room waitingRoom, c eventCase, pods int) (Sampl
 	room.pass(longBackoff)
 	told := 0
 	m.start()
-	for batch := 1; told == 0 || m.elapsed() < eventsDuration; batch = min(2*batch, 1_000) {
+	for batch := 1; told == 0 || m.elapsed() < eventsDuration*time.Duration(m.times()); batch = min(2*batch, 1_000) {
 		for range batch {
 			room.tell(c.occurrence)
 		}

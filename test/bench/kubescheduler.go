@@ -48,7 +48,7 @@ func newKubeSchedulerDecider(ctx context.Context, s settings) (decider, error) {
 	return d, nil
 }
 
-// noEvents makes recorders that drop what they are given, after the work of making an event of it.
+// noEvents makes recorders that drop what they are given.
 func noEvents() upstreamprofile.RecorderFactory {
 	return func(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
 }

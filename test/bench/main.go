@@ -37,13 +37,14 @@ func run(ctx context.Context, args []string) error {
 	rows := flags.String("rows", os.Getenv("ROWS"), "only rows whose workload/case/size matches this regular expression (environment: ROWS)")
 	contenders := flags.String("contenders", "", "comma-separated; only these take part: "+fmt.Sprint(contendersInOrder()))
 	runs := flags.Int("runs", 3, "how often each contender does the work")
+	stretch := flags.Int("stretch", 1, "make each run of decisions and idle events so many times longer, for profiles with more samples")
 	jsonFile := flags.String("json", "", "also write the report as JSON to this file")
 	profiles := flags.String("profiles", "", "write CPU and allocation profiles of the first run of each row to this directory")
 	list := flags.Bool("list", false, "only list the names of the rows")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	s := selection{full: *full, runs: *runs, progress: os.Stderr, profiles: *profiles, contenders: map[Contender]bool{}}
+	s := selection{full: *full, runs: *runs, stretch: *stretch, progress: os.Stderr, profiles: *profiles, contenders: map[Contender]bool{}}
 	if *runs < 1 {
 		return errors.New("-runs: at least one run is needed")
 	}
@@ -71,7 +72,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // allGroups is everything that can be measured.
-func allGroups() []group { return slices.Concat(eventGroups(), decisionGroups()) }
+func allGroups() []group { return slices.Concat(eventGroups(), decisionGroups(), liveGroups()) }
 
 func listRows(to io.Writer, s selection) error {
 	for _, g := range allGroups() {

@@ -14,11 +14,16 @@ type meter struct {
 	// profile, if not nil, starts to profile. That is done once, however often the meter is used.
 	profile func() (stop func())
 	finish  func()
+	// stretch makes a run so many times longer than usual; zero means once.
+	stretch int
 
 	wall   time.Time
 	cpu    time.Duration
 	memory runtime.MemStats
 }
+
+// times is how many times longer than usual a run is to be.
+func (m *meter) times() int { return max(1, m.stretch) }
 
 // start collects garbage and begins to measure.
 func (m *meter) start() {

@@ -12,8 +12,8 @@ import (
 	"runtime/pprof"
 )
 
-// samplesPerSecond is ten times as many as usual, because what is profiled is often short.
-const samplesPerSecond = 1_000
+// samplesPerSecond is more than usual, because what is profiled is often short. Linux rarely manages more.
+const samplesPerSecond = 250
 
 // profileInto starts a CPU profile. What it returns ends it, and writes it and a profile of all allocations so far to
 // files in a directory.

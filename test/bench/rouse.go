@@ -25,7 +25,6 @@ type rouseDecider struct {
 }
 
 func newRouseDecider(ctx context.Context, s settings) (decider, error) {
-	s.allNodes = true
 	configuration, err := s.forRouse()
 	if err != nil {
 		return nil, err

@@ -34,7 +34,9 @@ type selection struct {
 	// contenders is who takes part; empty means all.
 	contenders map[Contender]bool
 	runs       int
-	progress   io.Writer
+	// stretch makes each run so many times longer.
+	stretch  int
+	progress io.Writer
 	// profiles is a directory for profiles of the measured part of the first run; empty for none.
 	profiles string
 }
@@ -95,8 +97,8 @@ func (s *selection) measureGroup(ctx context.Context, g group) ([]Row, error) {
 // meterFor returns a meter, which also profiles if that is asked for.
 func (s *selection) meterFor(w *work, who Contender, run int) *meter {
 	if s.profiles == "" || run > 0 {
-		return &meter{}
+		return &meter{stretch: s.stretch}
 	}
 	name := strings.NewReplacer("/", "-", ", ", "-", " ", "-").Replace(w.name()) + "-" + string(who)
-	return &meter{profile: func() func() { return profileInto(s.profiles, name, s.progress) }}
+	return &meter{stretch: s.stretch, profile: func() func() { return profileInto(s.profiles, name, s.progress) }}
 }

@@ -125,3 +125,30 @@ func TestReport(t *testing.T) {
 		t.Errorf("no %q in\n%s", want, table.String())
 	}
 }
+
+func TestLiveSchedulersFinishTheirWork(t *testing.T) {
+	for _, c := range liveCases(100) {
+		for who, build := range map[string]newLive{"rouse": newRouseLive, "kube-scheduler": newKubeSchedulerLive} {
+			t.Run(c.name+"/"+who, func(t *testing.T) {
+				_, api, err := c.measure(t.Context(), &meter{}, build)
+				if err != nil {
+					t.Fatal(err)
+				}
+				perNode := map[string]int{}
+				for _, pod := range api.current {
+					if pod.Spec.NodeName != "" {
+						perNode[pod.Spec.NodeName] += int(pod.Spec.Containers[0].Resources.Requests.Cpu().MilliValue())
+					}
+				}
+				for node, milliCPU := range perNode {
+					if milliCPU > 32_000 {
+						t.Errorf("node %s has pods for %dm CPU", node, milliCPU)
+					}
+				}
+				if api.bound != c.bound {
+					t.Errorf("%d pods were bound, want %d", api.bound, c.bound)
+				}
+			})
+		}
+	}
+}
