@@ -91,3 +91,11 @@ func labelsOf(t testing.TB, name string) []string {
 	t.Fatalf("there is no metric %s", name)
 	return nil
 }
+
+// hasSeries checks that a series of a metric has some value.
+func hasSeries(t testing.TB, f *fixture, metric, want string) {
+	t.Helper()
+	if got := f.values(metric); !slices.Contains(got, want) {
+		t.Errorf("%s lacks %q; it has %q", metric, want, got)
+	}
+}

@@ -53,8 +53,7 @@ type Metrics struct {
 	scheduledByFlush  *pinned[basemetrics.CounterMetric]
 	eventDurations    *histograms
 	cacheSize         *gauges
-	pendingPods       *gauges
-	queuedEntities    *gauges
+	pools             map[queue.Pool]poolGauges
 	incomingPods      *counters
 	incomingEntities  *counters
 	unschedulablePods *gauges
@@ -95,7 +94,6 @@ func New(register func(basemetrics.Registerable) error, options Options) (*Metri
 	if err := errors.Join(r.faults...); err != nil {
 		return nil, err
 	}
-	m.showQueues()
 	return m, nil
 }
 
@@ -108,8 +106,7 @@ func (m *Metrics) register(r *registration) {
 	m.scheduledByFlush = r.counters("pod_scheduled_after_flush_total").series.pin(labels{})
 	m.eventDurations = r.histograms("event_handling_duration_seconds")
 	m.cacheSize = r.gauges("cache_size")
-	m.pendingPods = r.gauges("pending_pods")
-	m.queuedEntities = r.gauges("queued_entities")
+	m.pools = poolsOf(r.gauges("pending_pods"), r.gauges("queued_entities"))
 	m.incomingPods = r.counters("queue_incoming_pods_total")
 	m.incomingEntities = r.counters("queue_incoming_entities_total")
 	m.unschedulablePods = r.gauges("unschedulable_pods")
@@ -192,7 +189,7 @@ func (m *Metrics) Run(ctx context.Context, counts func() cache.Counts) {
 }
 
 func (m *Metrics) countCache(counts cache.Counts) {
-	m.cacheSize.set(labels{"nodes"}, counts.Nodes)
-	m.cacheSize.set(labels{"pods"}, counts.Pods)
-	m.cacheSize.set(labels{"assumed_pods"}, counts.AssumedPods)
+	m.cacheSize.of(labels{"nodes"}).set(counts.Nodes)
+	m.cacheSize.of(labels{"pods"}).set(counts.Pods)
+	m.cacheSize.of(labels{"assumed_pods"}).set(counts.AssumedPods)
 }

@@ -13,17 +13,22 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// Values of the label type; there is only one, as pod groups are not queued as such.
+// podType is the value of the label type. It is the only one, as pod groups are not queued as such.
 const podType = string(fwk.PodKeyType)
 
-// showQueues makes the gauges of all parts of the queue, so that an empty part shows as zero.
-func (m *Metrics) showQueues() {
+// poolGauges count the pods of one pool.
+type poolGauges struct{ pods, entities *gauge }
+
+// poolsOf makes the gauges of all pools, so that an empty one shows as zero.
+func poolsOf(pods, entities *gauges) map[queue.Pool]poolGauges {
+	pools := map[queue.Pool]poolGauges{}
 	for _, pool := range []queue.Pool{queue.PoolActive, queue.PoolBackoff, queue.PoolUnschedulable, queue.PoolGated} {
-		m.countPool(pool, 0)
+		pools[pool] = poolGauges{pods.of(labels{string(pool)}), entities.of(labels{string(pool), podType})}
 	}
 	for _, ofGroups := range []string{"incomplete", "pending"} {
-		m.pendingPods.set(labels{ofGroups}, 0)
+		pods.of(labels{ofGroups})
 	}
+	return pools
 }
 
 // PodMoved implements queue.Observer.
@@ -40,9 +45,9 @@ func (m *Metrics) PodMoved(move queue.PodMove) {
 }
 
 func (m *Metrics) countPool(pool queue.Pool, by int) {
-	if queued(pool) {
-		m.pendingPods.change(labels{string(pool)}, by)
-		m.queuedEntities.change(labels{string(pool), podType}, by)
+	if counted, ok := m.pools[pool]; ok {
+		counted.pods.change(by)
+		counted.entities.change(by)
 	}
 }
 

@@ -217,11 +217,8 @@ func (c *cluster) check(metric string, want ...string) {
 // has checks that some series of a metric have some values.
 func (c *cluster) has(metric string, want ...string) {
 	c.t.Helper()
-	got := c.values(metric)
 	for _, series := range want {
-		if !slices.Contains(got, series) {
-			c.t.Errorf("%s lacks %q; it has %q", metric, series, got)
-		}
+		hasSeries(c.t, c.fixture, metric, series)
 	}
 }
 

@@ -43,6 +43,11 @@ func (s *series[S]) of(values labels) S {
 	if found, ok := (*s.known.Load())[values]; ok {
 		return found
 	}
+	return s.add(values)
+}
+
+// add is a method of its own because its argument escapes.
+func (s *series[S]) add(values labels) S {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	made := s.make(values[:s.count]...)
@@ -125,9 +130,26 @@ type gauges struct {
 	known map[labels]*gauge // guarded by mu
 }
 
+// gauge is one series. The mutex of the metric guards the fields below it.
 type gauge struct {
+	mu *sync.Mutex
+
 	value  int
 	metric basemetrics.GaugeMetric
+}
+
+func (g *gauge) change(by int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.value += by
+	g.metric.Set(float64(g.value))
+}
+
+func (g *gauge) set(to int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.value = to
+	g.metric.Set(float64(to))
 }
 
 func newGauges(definition Definition) *gauges {
@@ -152,27 +174,15 @@ func (g *gauges) Reset() {
 	}
 }
 
-func (g *gauges) change(values labels, by int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	known := g.of(values)
-	known.value += by
-	known.metric.Set(float64(known.value))
-}
+func (g *gauges) change(values labels, by int) { g.of(values).change(by) }
 
-func (g *gauges) set(values labels, to int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	known := g.of(values)
-	known.value = to
-	known.metric.Set(float64(to))
-}
-
-// of needs mu.
+// of returns a series, and makes it if need be.
 func (g *gauges) of(values labels) *gauge {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	known := g.known[values]
 	if known == nil {
-		known = &gauge{metric: g.WithLabelValues(values[:g.count]...)}
+		known = &gauge{mu: &g.mu, metric: g.WithLabelValues(values[:g.count]...)}
 		g.known[values] = known
 	}
 	return known
