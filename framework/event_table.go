@@ -31,6 +31,10 @@ type EventResource struct {
 	Optional bool
 }
 
+// Namespace is the resource of the events of namespaces. The official table has none, although terms of pod affinity
+// select namespaces by label.
+const Namespace fwk.EventResource = "Namespace"
+
 // Actions returns every single action, in the order of the bits. The names are those that labels and metrics use.
 func Actions() []EventAction {
 	bits := make([]EventAction, 0, 15)
@@ -64,6 +68,7 @@ func Resources() []EventResource {
 		{name: fwk.UnscheduledPod, version: core, plural: "pods", updates: pod, general: true},
 		{name: fwk.TargetPod, version: core, plural: "pods", updates: pod, general: true},
 		{name: fwk.Node, version: core, plural: "nodes", updates: node},
+		{name: Namespace, version: core, plural: "namespaces"},
 		{name: fwk.PersistentVolume, version: core, plural: "persistentvolumes"},
 		{name: fwk.PersistentVolumeClaim, version: core, plural: "persistentvolumeclaims"},
 		{name: fwk.CSIDriver, version: storage, plural: "csidrivers"},

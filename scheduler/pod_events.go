@@ -44,6 +44,9 @@ func (s *Scheduler) podUpdated(oldPod, newPod *v1.Pod) {
 		if s.responsible(oldPod) {
 			s.queue.Delete(oldPod)
 		}
+		if nominated := oldPod.Status.NominatedNodeName; nominated != "" && nominated != newPod.Spec.NodeName {
+			s.nominationGone(oldPod)
+		}
 	case s.responsible(oldPod):
 		s.updateInQueue(oldPod, newPod)
 	}

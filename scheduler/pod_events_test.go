@@ -117,6 +117,9 @@ func TestNominationGoneWakesPodsOfTheSameOrLowerPriority(t *testing.T) {
 		"withdrawn": func(f *fixture, pod *v1.Pod) { f.podUpdated(pod, changed(pod, nominated(""))) },
 		"moved":     func(f *fixture, pod *v1.Pod) { f.podUpdated(pod, changed(pod, nominated("n2"))) },
 		"deleted":   func(f *fixture, pod *v1.Pod) { f.podDeleted(pod) },
+		"bound to another node": func(f *fixture, pod *v1.Pod) {
+			f.podUpdated(pod, changed(pod, func(pod *v1.Pod) { pod.Spec.NodeName = "n2" }))
+		},
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
@@ -143,6 +146,16 @@ func TestANewNominationWakesNobody(t *testing.T) {
 	pod := makePod("a", "2", prioritized(1))
 	f.park(pod)
 	f.podUpdated(pod, changed(pod, nominated("n1")))
+	f.wantPool("other", queue.PoolUnschedulable)
+}
+
+func TestPodThatGetsTheNodeThatWasKeptForItWakesNobody(t *testing.T) {
+	f := newFixture(t)
+	f.nodeAdded(makeNode("n1", "1"))
+	f.park(makePod("other", "2"))
+	pod := makePod("a", "2", prioritized(1), nominated("n1"))
+	f.park(pod)
+	f.podUpdated(pod, changed(pod, func(pod *v1.Pod) { pod.Spec.NodeName = "n1" }))
 	f.wantPool("other", queue.PoolUnschedulable)
 }
 
