@@ -68,6 +68,9 @@ type Options struct {
 	// MaxInUnschedulable is how long a pod may wait for an event before it is tried again without one; zero means five
 	// minutes.
 	MaxInUnschedulable time.Duration
+	// CycleLimit is how long a scheduling cycle may take before [Scheduler.Run] ends its context, which fails the pod if
+	// plugins heed it, and [Scheduler.Stuck] says which plugin does not; zero means a minute, a negative one no limit.
+	CycleLimit time.Duration
 	// AssumedPodTTL is how long the cache believes in a pod that was given a node and is never seen bound; zero means for
 	// ever. It counts from when the node was chosen, so it must be longer than waiting for permission, which may take 15
 	// minutes, and binding.
@@ -93,6 +96,9 @@ func (o *Options) complete() error {
 	}
 	if o.Registry == nil {
 		o.Registry = plugins.NewInTreeRegistry()
+	}
+	if o.CycleLimit == 0 {
+		o.CycleLimit = defaultCycleLimit
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -97,8 +97,8 @@ func (s *Scheduler) schedule(ctx context.Context, info *framework.QueuedPodInfo)
 	a.state.Write(framework.PodsToActivateKey, framework.NewPodsToActivate())
 	s.options.Observer.AttemptStarted(info.Pod, info.Attempts)
 	// Whatever the attempt started for its own sake, such as looking at more nodes, ends with the scheduling cycle.
-	cycle, cancel := context.WithCancel(ctx)
-	defer cancel()
+	cycle, end := s.watchdog.watch(ctx, a)
+	defer end()
 	if f := s.schedulingCycle(cycle, a); f != nil {
 		s.handleFailure(ctx, a, f)
 		return

@@ -35,6 +35,7 @@ type Scheduler struct {
 	handlers []handlerOfKind
 
 	waitingPods *runtime.WaitingPods
+	watchdog    watchdog
 	slots       *slots // for bindings; nil if Options.Go starts them
 	// underWay counts the pods that have a node and are not bound yet, those that wait for permission included, and the
 	// tasks that plugins started.
@@ -64,6 +65,7 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		waitingPods: runtime.NewWaitingPods(),
 		random:      rand.New(rand.NewPCG(options.Seed, 0)),
 	}
+	s.watchdog.limit = options.CycleLimit
 	if options.Go == nil {
 		s.slots = &slots{limit: maxBindings}
 		s.options.Go = s.slots.start
@@ -149,14 +151,15 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	defer stop()
 	context.AfterFunc(ctx, s.queue.Close)
 	s.queue.Run(ctx)
-	var expiry sync.WaitGroup
-	expiry.Go(func() { s.expireAssumed(ctx) })
+	var watchers sync.WaitGroup
+	watchers.Go(func() { s.expireAssumed(ctx) })
+	watchers.Go(func() { s.watchCycles(ctx) })
 	// A closed queue still hands out the pods that are ready; they are left to the next scheduler.
 	for ctx.Err() == nil && s.ScheduleOne(ctx) {
 	}
 	stop()
 	s.queue.Close() // not only when the other goroutine gets round to it
-	expiry.Wait()
+	watchers.Wait()
 	s.waitingPods.Iterate(func(pod fwk.WaitingPod) { pod.Reject("", "the scheduler is shutting down") })
 	s.underWay.Wait()
 	return s.profiles.Close()
