@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -29,14 +30,20 @@ type kubeSchedulerDecider struct {
 }
 
 func newKubeSchedulerDecider(ctx context.Context, s settings) (decider, error) {
+	client := fake.NewClientset()
+	return newKubeSchedulerDeciderOn(ctx, s, client, informers.NewSharedInformerFactory(client, 0))
+}
+
+func newKubeSchedulerDeciderOn(
+	ctx context.Context, s settings, client clientset.Interface, factory informers.SharedInformerFactory,
+) (*kubeSchedulerDecider, error) {
 	configuration, err := s.forKubeScheduler()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	d := &kubeSchedulerDecider{snapshot: upstreamcache.NewEmptySnapshot(), cancel: cancel, logger: klog.FromContext(ctx)}
-	client := fake.NewClientset()
-	d.Scheduler, err = upstream.New(ctx, client, informers.NewSharedInformerFactory(client, 0), nil, noEvents(),
+	d.Scheduler, err = upstream.New(ctx, client, factory, nil, noEvents(),
 		upstream.WithProfiles(configuration.Profiles...),
 		upstream.WithPercentageOfNodesToScore(configuration.PercentageOfNodesToScore),
 		upstream.WithNodeInfoSnapshot(d.snapshot),

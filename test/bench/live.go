@@ -28,7 +28,7 @@ func newRouseLive(ctx context.Context, api *memoryAPI) (func(context.Context) er
 	if err != nil {
 		return nil, err
 	}
-	s, err := scheduler.New(ctx, scheduler.Options{
+	s, err := newMeasuredRouse(ctx, scheduler.Options{
 		Configuration: configuration,
 		Client:        api.client,
 		Informers:     api.informers,

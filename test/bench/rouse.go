@@ -9,8 +9,12 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	basemetrics "k8s.io/component-base/metrics"
 
+	"github.com/rouse-scheduler/rouse/metrics"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
@@ -25,17 +29,23 @@ type rouseDecider struct {
 }
 
 func newRouseDecider(ctx context.Context, s settings) (decider, error) {
+	client := fake.NewClientset()
+	return newRouseDeciderOn(ctx, s, client, scheduler.NewInformerFactory(client))
+}
+
+func newRouseDeciderOn(
+	ctx context.Context, s settings, client clientset.Interface, factory informers.SharedInformerFactory,
+) (*rouseDecider, error) {
 	configuration, err := s.forRouse()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	d := &rouseDecider{cancel: cancel}
-	client := fake.NewClientset()
-	d.Scheduler, err = scheduler.New(ctx, scheduler.Options{
+	d.Scheduler, err = newMeasuredRouse(ctx, scheduler.Options{
 		Configuration: configuration,
 		Client:        client,
-		Informers:     scheduler.NewInformerFactory(client),
+		Informers:     factory,
 		Go:            func(func()) { d.bindings++ },
 	})
 	if err != nil {
@@ -43,6 +53,21 @@ func newRouseDecider(ctx context.Context, s settings) (decider, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// newMeasuredRouse makes a scheduler with the metrics that the rouse binary has, as kube-scheduler always has its own.
+func newMeasuredRouse(ctx context.Context, options scheduler.Options) (*scheduler.Scheduler, error) {
+	measured, err := metrics.New(basemetrics.NewKubeRegistry().Register, metrics.Options{})
+	if err != nil {
+		return nil, err
+	}
+	measured.Attach(&options)
+	s, err := scheduler.New(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	go measured.Run(ctx, s.Cache().Counts)
+	return s, nil
 }
 
 func (d *rouseDecider) addNodes(nodes []*v1.Node) error {

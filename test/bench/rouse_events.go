@@ -27,7 +27,7 @@ func newRouseRoom(ctx context.Context) (waitingRoom, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	client := fake.NewClientset()
 	r := &rouseRoom{clock: testingclock.NewFakeClock(time.Now()), cancel: cancel}
-	s, err := scheduler.New(ctx, scheduler.Options{
+	s, err := newMeasuredRouse(ctx, scheduler.Options{
 		Client: client, Informers: scheduler.NewInformerFactory(client), Clock: r.clock,
 	})
 	if err != nil {
