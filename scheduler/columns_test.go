@@ -50,7 +50,7 @@ func TestColumnsDecideAsPluginsDo(t *testing.T) {
 		{name: "columns are dropped often", budget: 4 << 10},
 		{name: "plugins without keys", extra: []fwk.Plugin{
 			&scripted{name: "Odd", filter: func(pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
-				if len(node.GetPods())%2 == len(pod.Name)%2 {
+				if (len(node.GetPods())+len(pod.Name))%3 == 0 {
 					return fwk.NewStatus(fwk.Unschedulable, "odd "+node.Node().Name)
 				}
 				return nil
@@ -61,7 +61,7 @@ func TestColumnsDecideAsPluginsDo(t *testing.T) {
 	for seed, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := newComparison(t, uint64(seed), test.budget, test.extra...)
+			c := newComparison(t, uint64(seed), test.budget, append(test.extra, leveled{})...)
 			for range decisions(t) {
 				c.step()
 				c.decide()
@@ -95,6 +95,28 @@ func (*crowded) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, s
 	}
 	return nil
 }
+
+// leveled is a Score plugin with a key, whose scores are scaled to the highest.
+type leveled struct{}
+
+var _ framework.ScoreKeyPlugin = leveled{}
+
+func (leveled) Name() string { return "Leveled" }
+
+func (leveled) Score(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
+	level, _ := strconv.ParseInt(node.Node().Labels["level"], 10, 64)
+	return level, nil
+}
+
+func (l leveled) ScoreExtensions() fwk.ScoreExtensions { return l }
+
+func (leveled) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
+	return framework.DefaultNormalizeScore(fwk.MaxScore, false, scores)
+}
+
+func (leveled) AppendScoreKey(key []byte, _ fwk.CycleState, _ *v1.Pod) ([]byte, bool) { return key, true }
+
+func (leveled) Scale() framework.Scale { return framework.ScaleToHighest }
 
 // comparison is a cluster with a history, and one framework that lives through all of it.
 type comparison struct {
@@ -201,6 +223,7 @@ func (c *comparison) changeNode() {
 	if r.IntN(3) == 0 {
 		node.Labels["disk"] = []string{"ssd", "hdd"}[r.IntN(2)]
 	}
+	node.Labels["level"] = strconv.Itoa(r.IntN(6))
 	node.Spec.Unschedulable = r.IntN(12) == 0
 	if r.IntN(3) == 0 {
 		effects := []v1.TaintEffect{v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule}
