@@ -18,7 +18,8 @@ import (
 func measure(logger klog.Logger, options *scheduler.Options) *metrics.Metrics {
 	measured, err := metrics.New(legacyregistry.Register, metrics.Options{})
 	if err != nil {
-		logger.Info("Warning: the scheduler is not measured", "reason", err)
+		logger.Info("Warning: this scheduler is not measured; another one in the process seems to be")
+		logger.V(2).Info("Metrics cannot be registered", "err", err)
 		return nil
 	}
 	measured.Attach(options)

@@ -164,14 +164,20 @@ func (r *Record) noteAbsent(request Request) {
 }
 
 func (r *Record) noteAnswered(request Request) {
-	r.mu.Lock()
-	_, wasRefused := r.refused[request]
-	delete(r.refused, request)
-	delete(r.absent, request)
-	delete(r.logged, request)
-	r.mu.Unlock()
-	if wasRefused {
-		r.logger.Info("The API server permits a request now that it did not before", "request", request.String())
+	answered := []Request{request}
+	if request.Verb == "watch" { // informers that can watch need not list
+		answered = append(answered, Request{Verb: "list", Group: request.Group, Resource: request.Resource})
+	}
+	for _, request := range answered {
+		r.mu.Lock()
+		_, wasRefused := r.refused[request]
+		delete(r.refused, request)
+		delete(r.absent, request)
+		delete(r.logged, request)
+		r.mu.Unlock()
+		if wasRefused {
+			r.logger.Info("The API server no longer turns down a request", "request", request.String())
+		}
 	}
 }
 

@@ -95,8 +95,22 @@ func TestRefusedRequestsAreNamedUntilTheyArePermitted(t *testing.T) {
 	if err := s.record.Check(); err != nil {
 		t.Errorf("after an answer: %v", err)
 	}
-	if !strings.Contains(s.log(), "permits a request now") {
+	if !strings.Contains(s.log(), "no longer turns down a request") {
 		t.Errorf("the log does not say that it is permitted now:\n%s", s.log())
+	}
+}
+
+func TestWhoMayWatchNeedNotList(t *testing.T) {
+	s := newServer(t)
+	_ = s.listNodes(forbidden("list", "nodes"))
+	s.answer.Store(&answer{http.StatusOK, ""})
+	watcher, err := s.client.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watcher.Stop()
+	if err := s.record.Check(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -5,27 +5,42 @@ package options
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
 // Configuration returns the configuration that file and flags come to. plugins are the names of all plugins that exist.
 // The error is a manifest.ErrorList with everything that is wrong, or that of the operating system.
-func (o *Options) Configuration(plugins sets.Set[string]) (*profiles.Configuration, error) {
+func (o *Options) Configuration(plugins sets.Set[string]) (config *profiles.Configuration, err error) {
 	if o.ConfigFile != "" {
-		return profiles.Load(o.ConfigFile, profiles.Options{KnownPlugins: plugins, Override: o.override})
+		config, err = profiles.Load(o.ConfigFile, profiles.Options{KnownPlugins: plugins, Override: o.override})
+	} else {
+		config = profiles.Default()
+		o.applyDeprecated(config)
+		o.applyLeaderElection(config)
+		err = config.Validate()
 	}
-	config := profiles.Default()
-	o.applyDeprecated(config)
-	o.applyLeaderElection(config)
-	if err := config.Validate(); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return config, nil
+	return config, checkElection(config)
+}
+
+// checkElection checks what client-go asks of an election beyond what a valid configuration is.
+func checkElection(config *profiles.Configuration) error {
+	election := config.LeaderElection
+	longest := time.Duration(leaderelection.JitterFactor * float64(election.RetryPeriod.Duration))
+	if election.LeaderElect && election.RenewDeadline.Duration <= longest {
+		return fmt.Errorf("leaderElection.renewDeadline is %s, but must be longer than leaderElection.retryPeriod (%s) times %.1f",
+			election.RenewDeadline.Duration, election.RetryPeriod.Duration, leaderelection.JitterFactor)
+	}
+	return nil
 }
 
 // override changes what a file says.

@@ -5,6 +5,7 @@ package serving
 
 import (
 	"net/http"
+	"net/http/pprof"
 	goruntime "runtime"
 
 	"k8s.io/apiserver/pkg/server/flagz"
@@ -64,6 +65,7 @@ func NewHandler(endpoints Endpoints) http.Handler {
 
 func installProfiling(paths *mux.PathRecorderMux, contention bool) {
 	routes.Profiling{}.Install(paths)
+	paths.UnlistedHandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	if contention {
 		goruntime.SetBlockProfileRate(1)
 	}
