@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,14 +223,14 @@ func TestBuffer(t *testing.T) {
 func TestEverySecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, metrics.Options{})
-		var counts cache.Counts
+		var nodes atomic.Int64
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go f.Run(ctx, func() cache.Counts { return counts })
+		go f.Run(ctx, func() cache.Counts { return cache.Counts{Nodes: int(nodes.Load())} })
 		synctest.Wait()
 		for second := 1; second <= 3; second++ {
 			f.PluginDuration("P", runtime.MethodFilter, "Success", time.Second)
-			counts.Nodes = second
+			nodes.Store(int64(second))
 			time.Sleep(time.Second)
 			synctest.Wait()
 			if got, want := f.values("cache_size"), "nodes: "+string(rune('0'+second)); !slices.Contains(got, want) {
