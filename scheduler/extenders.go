@@ -6,7 +6,9 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"sync"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
@@ -36,7 +38,7 @@ func within(ctx context.Context, extender fwk.Extender) fwk.Extender {
 }
 
 // askExtenders lets the extenders, one after the other, remove nodes. The status is an error or nil.
-func (s *Scheduler) askExtenders(search *search, feasible []fwk.NodeInfo) ([]fwk.NodeInfo, *fwk.Status) {
+func (s *Scheduler) askExtenders(ctx context.Context, search *search, feasible []fwk.NodeInfo) ([]fwk.NodeInfo, *fwk.Status) {
 	before := len(feasible)
 	for _, extender := range s.options.Extenders {
 		if len(feasible) == 0 {
@@ -45,9 +47,9 @@ func (s *Scheduler) askExtenders(search *search, feasible []fwk.NodeInfo) ([]fwk
 		if !extender.IsInterested(search.pod) {
 			continue
 		}
-		remaining, failedNodes, unresolvable, err := extender.Filter(search.pod, feasible)
+		remaining, failedNodes, unresolvable, err := within(ctx, extender).Filter(search.pod, feasible)
 		if err != nil {
-			if extender.IsIgnorable() {
+			if extender.IsIgnorable() && ctx.Err() == nil {
 				s.options.Logger.Info("Skipping an extender that returned an error", "extender", extender.Name(), "err", err)
 				continue
 			}
@@ -70,27 +72,40 @@ func (s *Scheduler) askExtenders(search *search, feasible []fwk.NodeInfo) ([]fwk
 	return feasible, nil
 }
 
-// addExtenderScores adds the scores of the extenders to those of the plugins, stretched to the same range. Extenders
-// that fail are left out.
-func (s *Scheduler) addExtenderScores(search *search, nodes []fwk.NodeInfo, totals []int64) {
-	for _, extender := range s.options.Extenders {
-		if !extender.IsPrioritizer() || !extender.IsInterested(search.pod) {
-			continue
-		}
-		list, weight, err := extender.Prioritize(search.pod, nodes)
-		if err != nil || list == nil {
-			s.options.Logger.V(5).Info("Leaving out the scores of an extender", "extender", extender.Name(),
-				"pod", klog.KObj(search.pod), "err", err)
-			continue
-		}
-		byName := make(map[string]int64, len(*list))
-		for _, score := range *list {
-			byName[score.Host] = score.Score * weight * (fwk.MaxScore / extenderv1.MaxExtenderPriority)
-		}
-		for i, node := range nodes {
-			totals[i] += byName[node.Node().Name]
+// addExtenderScores adds the scores of the extenders, which are asked all at the same time, to those of the plugins,
+// stretched to the same range. Extenders that fail are left out.
+func (s *Scheduler) addExtenderScores(ctx context.Context, search *search, nodes []fwk.NodeInfo, totals []int64) {
+	answers := make([]map[string]int64, len(s.options.Extenders)) // by node
+	var asking sync.WaitGroup
+	for i, extender := range s.options.Extenders {
+		if extender.IsPrioritizer() && extender.IsInterested(search.pod) {
+			asking.Go(func() { answers[i] = s.extenderScores(ctx, extender, search.pod, nodes) })
 		}
 	}
+	asking.Wait()
+	for _, scores := range answers {
+		for i, node := range nodes {
+			totals[i] += scores[node.Node().Name]
+		}
+	}
+}
+
+// extenderScores returns what an extender adds to the scores of nodes, by their names; nil if it fails.
+func (s *Scheduler) extenderScores(ctx context.Context, extender fwk.Extender, pod *v1.Pod, nodes []fwk.NodeInfo) map[string]int64 {
+	if s.options.Metrics != nil {
+		s.options.Metrics.Goroutines("prioritizing_extender", 1)
+		defer s.options.Metrics.Goroutines("prioritizing_extender", -1)
+	}
+	list, weight, err := within(ctx, extender).Prioritize(pod, nodes)
+	if err != nil || list == nil {
+		s.options.Logger.V(5).Info("Leaving out the scores of an extender", "extender", extender.Name(), "pod", klog.KObj(pod), "err", err)
+		return nil
+	}
+	scores := make(map[string]int64, len(*list))
+	for _, score := range *list {
+		scores[score.Host] = score.Score * weight * (fwk.MaxScore / extenderv1.MaxExtenderPriority)
+	}
+	return scores
 }
 
 // binders returns the extenders that are to bind the pod in place of the Bind plugins, in order.

@@ -4,8 +4,10 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -329,6 +331,78 @@ func TestExtendersBind(t *testing.T) {
 				t.Errorf("bindings (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// atOnce is an extender that gives a score once as many extenders have been asked as there are, and keeps the contexts
+// that it is given.
+type atOnce struct {
+	*extender
+	asked *sync.WaitGroup
+	seen  *[]context.Context
+	ctx   context.Context
+}
+
+func (e atOnce) WithContext(ctx context.Context) fwk.Extender {
+	*e.seen = append(*e.seen, ctx)
+	e.ctx = ctx
+	return e
+}
+
+func (e atOnce) Prioritize(pod *v1.Pod, nodes []fwk.NodeInfo) (*extenderv1.HostPriorityList, int64, error) {
+	e.asked.Done()
+	e.asked.Wait()
+	return e.extender.Prioritize(pod, nodes)
+}
+
+func (e atOnce) Filter(pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodeInfo, extenderv1.FailedNodesMap, extenderv1.FailedNodesMap, error) {
+	if e.ctx == nil {
+		return nil, nil, nil, errors.New("there is no context")
+	}
+	return e.extender.Filter(pod, nodes)
+}
+
+func TestExtendersScoreAtTheSameTime(t *testing.T) {
+	var asked sync.WaitGroup
+	asked.Add(2)
+	scores := func(n1, n2 int64, weight int64) *extender {
+		return &extender{name: "E", filter: keep(), scores: map[string]int64{"n1": n1, "n2": n2, "unknown": 10}, weight: weight}
+	}
+	var seen [2][]context.Context
+	f := newFixtureWith(t, func(options *Options) {
+		bare(options)
+		options.Extenders = []fwk.Extender{
+			atOnce{extender: scores(10, 1, 1), asked: &asked, seen: &seen[0]}, atOnce{extender: scores(1, 6, 2), asked: &asked, seen: &seen[1]},
+		}
+	})
+	f.addNodes("n1", "n2")
+	f.add(makePod("a", "1"))
+	f.attempt()
+	if got := f.seen.bound["a"]; got != "n2" { // 1 + 12 against 10 + 2
+		t.Errorf("bound to %q, want n2", got)
+	}
+	for _, contexts := range seen {
+		if len(contexts) != 2 || contexts[0].Err() == nil {
+			t.Errorf("got %d contexts, want those of two calls, which end with the cycle", len(contexts))
+		}
+	}
+}
+
+// An extender that fails because the scheduler ends must not be taken for one that may be ignored.
+func TestIgnorableExtenderIsCutShort(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ending := &extender{name: "E", ignorable: true, err: context.Canceled, filter: keep()}
+	ending.ignores = func(*v1.Pod) bool {
+		cancel()
+		return false
+	}
+	f := newFixtureWith(t, withExtenders(ending))
+	f.addNodes("n1")
+	f.add(makePod("a", "1"))
+	f.TryScheduleOne(ctx)
+	f.runTasks()
+	if len(f.seen.bound) > 0 || len(f.seen.failures) != 1 {
+		t.Errorf("bound %v, failures %v; want none, one", f.seen.bound, f.seen.failures)
 	}
 }
 

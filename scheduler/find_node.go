@@ -103,7 +103,7 @@ func (s *Scheduler) feasibleNodes(ctx context.Context, search *search, result *f
 	if status.IsError() {
 		return nil, status
 	}
-	return s.askExtenders(search, feasible)
+	return s.askExtenders(ctx, search, feasible)
 }
 
 // rejectAll records that PreFilter turned the pod down for all nodes at once.
@@ -127,7 +127,7 @@ func (s *Scheduler) firstCandidate(ctx context.Context, search *search) []fwk.No
 	}
 	feasible, status := s.checkNodes(ctx, search, []fwk.NodeInfo{node}, 0, 1)
 	if !status.IsError() {
-		feasible, status = s.askExtenders(search, feasible)
+		feasible, status = s.askExtenders(ctx, search, feasible)
 	}
 	if status.IsError() {
 		s.options.Logger.Error(status.AsError(), "Evaluating the nominated node failed; trying all nodes",

@@ -60,6 +60,6 @@ func (s *Scheduler) score(ctx context.Context, search *search, nodes []fwk.NodeI
 			totals[i] = scores[i].TotalScore
 		}
 	}
-	s.addExtenderScores(search, nodes, totals)
+	s.addExtenderScores(ctx, search, nodes, totals)
 	return totals, nil
 }
