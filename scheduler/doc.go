@@ -19,6 +19,18 @@
 // moment and never wait for a cycle. Each pod that got a node is bound in a task of its own, which [Options.Go]
 // starts; a pod that waits for permission holds no goroutine.
 //
+// # Trouble
+//
+// Writes are tried again a few times while the API server is away or overloaded. A binding that still fails is looked up,
+// since only its answer may have been lost: then the pod is bound. Until that is known the pod keeps its place. What
+// others decide meanwhile wins: a pod that is deleted, or bound by somebody else, is let go of, and one whose node is
+// gone is not bound. Everything else that fails goes back to the queue, which waits longer after each failure.
+//
+// A plugin that panics fails its pod. One that hangs has its context ended after [Options.CycleLimit]; if it does not heed
+// that, [Scheduler.Stuck] names it.
+//
+// # Simulation
+//
 // A simulation uses the same code without any goroutine: synchronous informers, a virtual clock, binding tasks in a
 // list, and [Scheduler.TryScheduleOne].
 package scheduler
