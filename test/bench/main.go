@@ -40,6 +40,7 @@ func run(ctx context.Context, args []string) error {
 	stretch := flags.Int("stretch", 1, "make each run of decisions and idle events so many times longer, for profiles with more samples")
 	jsonFile := flags.String("json", "", "also write the report as JSON to this file")
 	profiles := flags.String("profiles", "", "write CPU and allocation profiles of the first run of each row to this directory")
+	trace := flags.String("openb", os.Getenv("OPENB"), "folder with nodes.csv and pods.csv of the openb trace (environment: OPENB); empty leaves its row out")
 	list := flags.Bool("list", false, "only list the names of the rows")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -59,12 +60,13 @@ func run(ctx context.Context, args []string) error {
 			s.contenders[Contender(name)] = true
 		}
 	}
+	groups := allGroups(*trace)
 	if *list {
-		return listRows(os.Stdout, s)
+		return listRows(os.Stdout, s, groups)
 	}
 	report := Report{Format: Format, Started: time.Now().UTC(), Machine: thisMachine(), Runs: *runs}
 	var failure error
-	report.Rows, failure = s.measure(ctx, allGroups())
+	report.Rows, failure = s.measure(ctx, groups)
 	if err := writeTable(os.Stdout, report.Rows); err != nil {
 		return err
 	}
@@ -72,10 +74,12 @@ func run(ctx context.Context, args []string) error {
 }
 
 // allGroups is everything that can be measured.
-func allGroups() []group { return slices.Concat(eventGroups(), decisionGroups(), liveGroups()) }
+func allGroups(traceDir string) []group {
+	return slices.Concat(eventGroups(), decisionGroups(), liveGroups(), keptGroups(), traceGroups(traceDir))
+}
 
-func listRows(to io.Writer, s selection) error {
-	for _, g := range allGroups() {
+func listRows(to io.Writer, s selection, groups []group) error {
+	for _, g := range groups {
 		for i := range g.work {
 			if s.wants(&g.work[i]) {
 				fmt.Fprintln(to, g.work[i].name())

@@ -152,3 +152,18 @@ func TestLiveSchedulersFinishTheirWork(t *testing.T) {
 		}
 	}
 }
+
+func TestKeepersListTheWholeCluster(t *testing.T) {
+	for _, what := range keptCases() {
+		what.nodes, what.pods = 10, 100
+		for who, build := range map[string]func(context.Context, *listedClient) (keeper, error){
+			"rouse": newRouseKeeper, "kube-scheduler": newKubeSchedulerKeeper,
+		} {
+			t.Run(what.what+"/"+who, func(t *testing.T) {
+				if _, err := what.measure(t.Context(), build); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
