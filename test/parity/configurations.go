@@ -22,33 +22,32 @@ func (g *generator) configuration() any {
 	if g.oneIn(4) {
 		config["profiles"] = append(config["profiles"].([]any), g.profileOfConfiguration(pick(g, "second", "second", "second", "default-scheduler")))
 	}
-	for field, values := range map[string][]any{
+	g.setSome(8, config, map[string][]any{
 		"parallelism": {0, 1, 16, 8}, "percentageOfNodesToScore": {-1, 0, 50, 100, 101}, "podInitialBackoffSeconds": {0, 1, 5, 11},
 		"podMaxBackoffSeconds": {0, 1, 10, 20}, "delayCacheUntilActive": {true, false}, "enableProfiling": {true, false},
 		"leaderElection":   {map[string]any{"leaderElect": false}, map[string]any{"leaderElect": true, "leaseDuration": "30s"}, map[string]any{"leaseDuration": "1s"}},
 		"clientConnection": {map[string]any{"qps": 10, "burst": 20}, map[string]any{"burst": -1}},
 		"extenders":        {[]any{}, []any{g.extender()}, []any{g.extender(), g.extender()}},
-	} {
-		value := pick(g, values...)
-		if g.oneIn(8) {
-			config[field] = value
+	})
+	return plain(config)
+}
+
+// setSome sets each field with a chance of one in n.
+func (g *generator) setSome(n int, object map[string]any, fields map[string][]any) {
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if value := pick(g, fields[field]...); g.oneIn(n) {
+			object[field] = value
 		}
 	}
-	return plain(config)
 }
 
 func (g *generator) extender() any {
 	extender := map[string]any{"urlPrefix": pick(g, "http://one", "https://two", "", "no-scheme")}
-	for field, values := range map[string][]any{
+	g.setSome(2, extender, map[string][]any{
 		"filterVerb": {"filter"}, "prioritizeVerb": {"prioritize", ""}, "bindVerb": {"bind", ""}, "weight": {1, 5, 0, -1},
 		"httpTimeout": {"1s", "0s"}, "ignorable": {true}, "nodeCacheCapable": {true}, "preemptVerb": {"preempt"},
 		"managedResources": {[]any{map[string]any{"name": pick(g, "example.com/card", "cpu", "a/b/c"), "ignoredByScheduler": g.oneIn(2)}}},
-	} {
-		value := pick(g, values...)
-		if g.oneIn(2) {
-			extender[field] = value
-		}
-	}
+	})
 	return extender
 }
 

@@ -90,8 +90,8 @@ func refusedOnPurpose(file string) string {
 
 // compareConfigurations compares whether random configurations are accepted, and what they come to: one that is made up,
 // with faults here and there, and one with random changes to it.
-func (m *machine) compareConfigurations(t *testing.T, seed uint64) {
-	g := newGenerator(seed)
+func (m *machine) compareConfigurations(t round) {
+	g := newGenerator(t.seed)
 	made := g.configuration()
 	for _, config := range []any{made, g.mutated(made)} {
 		diff, done := differenceOf(t.Context(), config)
@@ -99,7 +99,7 @@ func (m *machine) compareConfigurations(t *testing.T, seed uint64) {
 			config = shrink(config, simplerDocuments, func(smaller any) bool { diff, _ := differenceOf(t.Context(), smaller); return diff != "" })
 			diff, _ = differenceOf(t.Context(), config)
 			text, _ := yaml.Marshal(config)
-			t.Fatalf("SEED=%d N=1: %s\n%s", seed, diff, text)
+			t.mismatch("%s\n%s", diff, text)
 		}
 		m.add(done)
 	}
@@ -116,6 +116,9 @@ func differenceOf(ctx context.Context, config any) (diff string, done counts) {
 func configurationsDiffer(ctx context.Context, data []byte) (diff string, done counts) {
 	want, theirErr := theirConfiguration(ctx, data)
 	got, ourErr := ourConfiguration(ctx, data)
+	if theirErr == nil && ourErr != nil && strings.Contains(ourErr.Error(), ".args.") && builtWithoutFit(want) {
+		return "", nil // differs on purpose: arguments of a plugin that is not used are checked, too
+	}
 	if (theirErr == nil) != (ourErr == nil) {
 		return fmt.Sprintf("kube-scheduler: %v\nRouse: %v", theirErr, ourErr), nil
 	}
@@ -131,6 +134,17 @@ func configurationsDiffer(ctx context.Context, data []byte) (diff string, done c
 		done[kind{"configuration: arguments", ""}] += len(want.Args[profile])
 	}
 	return "", done
+}
+
+// builtWithoutFit tells whether a profile does without NodeResourcesFit, whose arguments kube-scheduler checks when it
+// builds it.
+func builtWithoutFit(config *resolved) bool {
+	for _, points := range config.Points {
+		if !strings.Contains(fmt.Sprint(points), "NodeResourcesFit") {
+			return true
+		}
+	}
+	return false
 }
 
 func noEvents(string) events.EventRecorderLogger { return noRecorder{} }
@@ -213,6 +227,9 @@ func ourConfiguration(ctx context.Context, data []byte) (*resolved, error) {
 		args := map[string]apiruntime.Object{}
 		for _, own := range profile.PluginConfig {
 			args[own.Name] = own.Args
+			if own.Args == nil {
+				continue
+			}
 			if converted, err := internalArgs(own.Args); err == nil {
 				args[own.Name] = converted
 			}

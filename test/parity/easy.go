@@ -105,7 +105,7 @@ func (g *generator) easyStorage() []apiruntime.Object {
 	for i := range 6 {
 		objects = append(objects, g.csiNode(i))
 	}
-	for i := range 4 {
+	for i := range 3 {
 		objects = append(objects, g.capacity(i))
 	}
 	for n, namespace := range []string{"default", "shop"} {

@@ -70,8 +70,8 @@ func happenings() []fwk.ClusterEvent {
 
 // compareEventMaps compares what random sets of plugins wait for, plugins of neither project among them, and which ones
 // an event that happens concerns; the latter also with the default profile.
-func (m *machine) compareEventMaps(t *testing.T, seed uint64) {
-	g := newGenerator(seed)
+func (m *machine) compareEventMaps(t round) {
+	g := newGenerator(t.seed)
 	events := happenings()
 	waits := some(g, 3, func() fwk.ClusterEventWithHint {
 		event := pick(g, events...)
@@ -98,7 +98,7 @@ func (m *machine) compareEventMaps(t *testing.T, seed uint64) {
 		for _, plugin := range compared.plugins {
 			want, got := rows(registrations(t, their, plugin.Name)), rows(registrations(t, our, plugin.Name))
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("SEED=%d N=1: %s registers (-kube-scheduler +rouse):\n%s", seed, plugin.Name, diff)
+				t.mismatch("%s registers (-kube-scheduler +rouse):\n%s", plugin.Name, diff)
 			}
 			if _, own := ownPlugins(nil)[plugin.Name]; !own {
 				done[kind{"event map", plugin.Name}]++
@@ -112,7 +112,7 @@ func (m *machine) compareEventMaps(t *testing.T, seed uint64) {
 				got = got.Clone().Delete("Silent")
 			}
 			if diff := cmp.Diff(sets.List(want), sets.List(got)); diff != "" {
-				t.Fatalf("SEED=%d N=1: %s with %v waiting for %v: plugins that %s concerns (-kube-scheduler +rouse):\n%s", seed, compared.what,
+				t.mismatch("%s with %v waiting for %v: plugins that %s concerns (-kube-scheduler +rouse):\n%s", compared.what,
 					pluginNames(compared.profile), rows(waits), event.Label(), diff)
 			}
 			done[kind{compared.what, ""}]++
@@ -121,7 +121,7 @@ func (m *machine) compareEventMaps(t *testing.T, seed uint64) {
 	}
 }
 
-func (m *machine) withOwnPlugins(t *testing.T, p profile, own runtime.Registry) (their, our *side) {
+func (m *machine) withOwnPlugins(t round, p profile, own runtime.Registry) (their, our *side) {
 	t.Helper()
 	with := func(registry runtime.Registry) runtime.Registry {
 		maps.Copy(registry, own)
@@ -138,7 +138,7 @@ func (m *machine) withOwnPlugins(t *testing.T, p profile, own runtime.Registry) 
 }
 
 // theirInterest returns the plugins that kube-scheduler's framework asks about an event.
-func theirInterest(t *testing.T, s *side, event fwk.ClusterEvent) sets.Set[string] {
+func theirInterest(t testing.TB, s *side, event fwk.ClusterEvent) sets.Set[string] {
 	t.Helper()
 	interested := sets.New[string]()
 	for _, plugin := range s.framework.(upstream.Framework).EnqueueExtensions() {
@@ -162,7 +162,7 @@ func theirInterest(t *testing.T, s *side, event fwk.ClusterEvent) sets.Set[strin
 }
 
 // registrations returns what a plugin registers, in the order of its own list; nothing for a plugin that does not say.
-func registrations(t *testing.T, s *side, plugin string) []fwk.ClusterEventWithHint {
+func registrations(t testing.TB, s *side, plugin string) []fwk.ClusterEventWithHint {
 	t.Helper()
 	extensions, ok := s.plugins[plugin].(fwk.EnqueueExtensions)
 	if !ok {

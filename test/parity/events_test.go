@@ -7,7 +7,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -21,7 +20,7 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-func both(t *testing.T, c cluster, p profile) (their, our *side) {
+func both(t round, c cluster, p profile) (their, our *side) {
 	t.Helper()
 	their, err := theirs(t.Context(), c, p)
 	if err != nil {
@@ -42,8 +41,8 @@ type hintCase struct {
 // compareHints compares every queueing hint of a random profile on random objects: new, changed and deleted ones,
 // tombstones, none at all, and objects of the wrong kind. Pods that are of one class to Rouse, which then asks once for
 // all of them, must get one answer of kube-scheduler's hint as well.
-func (m *machine) compareHints(t *testing.T, seed uint64) {
-	g := newGenerator(seed)
+func (m *machine) compareHints(t round) {
+	g := newGenerator(t.seed)
 	p := g.profile(m.available)
 	their, our := both(t, g.cluster(), p)
 	for _, chosen := range p.plugins {
@@ -61,7 +60,7 @@ func (m *machine) compareHints(t *testing.T, seed uint64) {
 				},
 			}
 			for range 3 {
-				m.add(h.compare(t, seed, g, p))
+				m.add(h.compare(t, g, p))
 			}
 		}
 	}
@@ -75,7 +74,7 @@ type hints struct {
 	class      func(*v1.Pod) (string, bool)
 }
 
-func (h hints) compare(t *testing.T, seed uint64, g *generator, p profile) counts {
+func (h hints) compare(t round, g *generator, p profile) counts {
 	t.Helper()
 	c := hintCase{pod: g.pod("pending")}
 	c.oldObj, c.newObj = g.change(h.event)
@@ -84,7 +83,7 @@ func (h hints) compare(t *testing.T, seed uint64, g *generator, p profile) count
 	}
 	if h.differ(c) {
 		c = shrink(c, smallerHintCases, h.differ)
-		t.Fatalf("SEED=%d N=1: hint of %s for %s: kube-scheduler says %s, Rouse %s\n%s", seed, h.plugin.Name(),
+		t.mismatch("hint of %s for %s: kube-scheduler says %s, Rouse %s\n%s", h.plugin.Name(),
 			h.event.Label(), h.their(c), h.our(c), c.text(p))
 	}
 	twin := c
@@ -95,7 +94,7 @@ func (h hints) compare(t *testing.T, seed uint64, g *generator, p profile) count
 	if ok && twinOK && class == twinClass {
 		done[kind{"class of hints", h.plugin.Name()}]++
 		if h.their(c) != h.their(twin) {
-			t.Fatalf("SEED=%d N=1: hint of %s for %s: two pods of one class, but kube-scheduler says %s and %s\n%s\n%s", seed, h.plugin.Name(),
+			t.mismatch("hint of %s for %s: two pods of one class, but kube-scheduler says %s and %s\n%s\n%s", h.plugin.Name(),
 				h.event.Label(), h.their(c), h.their(twin), c.text(p), twin.text(p))
 		}
 	}
@@ -167,11 +166,11 @@ func (c hintCase) text(p profile) string {
 }
 
 // compareObjectDiffs compares how two versions of an object become events.
-func (m *machine) compareObjectDiffs(t *testing.T, seed uint64) {
-	g := newGenerator(seed)
+func (m *machine) compareObjectDiffs(t round) {
+	g := newGenerator(t.seed)
 	oldNode, newNode := g.changedNode()
 	if diff := cmp.Diff(upstream.NodeSchedulingPropertiesChange(newNode, oldNode), framework.NodeEvents(oldNode, newNode)); diff != "" {
-		t.Fatalf("SEED=%d N=1: events of a node (-kube-scheduler +rouse):\n%s\n%s", seed, diff, hintCase{oldObj: oldNode, newObj: newNode}.text(profile{}))
+		t.mismatch("events of a node (-kube-scheduler +rouse):\n%s\n%s", diff, hintCase{oldObj: oldNode, newObj: newNode}.text(profile{}))
 	}
 	oldPod, newPod := g.changedPod()
 	target := g.oneIn(2)
@@ -179,7 +178,7 @@ func (m *machine) compareObjectDiffs(t *testing.T, seed uint64) {
 		newPod.Spec.NodeName = "node-0"
 	}
 	if diff := cmp.Diff(upstream.PodSchedulingPropertiesChange(newPod, oldPod, target), framework.PodEvents(oldPod, newPod, target)); diff != "" {
-		t.Fatalf("SEED=%d N=1: events of a pod (-kube-scheduler +rouse):\n%s\n%s", seed, diff, hintCase{oldObj: oldPod, newObj: newPod}.text(profile{}))
+		t.mismatch("events of a pod (-kube-scheduler +rouse):\n%s\n%s", diff, hintCase{oldObj: oldPod, newObj: newPod}.text(profile{}))
 	}
 	m.add(counts{{"events of a changed node", ""}: 1, {"events of a changed pod", ""}: 1})
 }

@@ -6,6 +6,7 @@ package parity
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -41,8 +42,12 @@ func (alwaysSynced) HasSynced() bool { return true }
 func (s *synchronousInformer) HasSynced() bool { return true }
 
 func (s *synchronousInformer) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
-	for _, object := range s.GetIndexer().List() {
-		handler.OnAdd(object, true)
+	keys := s.GetIndexer().ListKeys()
+	slices.Sort(keys)
+	for _, key := range keys {
+		if object, found, err := s.GetIndexer().GetByKey(key); err == nil && found {
+			handler.OnAdd(object, true)
+		}
 	}
 	s.handlers = append(s.handlers, handler)
 	return alwaysSynced{}, nil

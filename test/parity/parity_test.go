@@ -43,7 +43,29 @@ type comparison struct {
 	name string
 	// one of so many rounds is run: the slower ones more seldom.
 	oneIn int
-	run   func(t *testing.T, seed uint64)
+	run   func(round)
+}
+
+// round is one run of a comparison.
+type round struct {
+	*testing.T
+	ctx  context.Context // ends with the round, and with it what kube-scheduler's frameworks do in the background
+	seed uint64
+}
+
+// Context returns a context that ends with the round.
+func (r round) Context() context.Context { return r.ctx }
+
+// mismatch ends the test with what is different, and how to see it again.
+func (r round) mismatch(format string, args ...any) {
+	r.Helper()
+	r.Fatalf("SEED=%d N=1: %s", r.seed, fmt.Sprintf(format, args...))
+}
+
+func (c comparison) round(t *testing.T, seed uint64) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c.run(round{t, ctx, seed})
 }
 
 func (m *machine) comparisons() []comparison {
@@ -51,7 +73,8 @@ func (m *machine) comparisons() []comparison {
 		{"verdicts", 1, m.compareVerdicts},
 		{"hints", 1, m.compareHints},
 		{"object diffs", 1, m.compareObjectDiffs},
-		{"event maps", 1, m.compareEventMaps},
+		{"event maps", 2, m.compareEventMaps},
+		{"histories", 8, m.compareHistories},
 		{"configurations", 1, m.compareConfigurations},
 		{"preemptions", 1, m.comparePreemptions},
 	}
@@ -69,7 +92,7 @@ func TestParity(t *testing.T) {
 			t.Run(comparison.name, func(t *testing.T) {
 				t.Parallel()
 				for i := 0; i < settings.rounds && !t.Failed(); i += comparison.oneIn {
-					comparison.run(t, settings.roundSeed(i))
+					comparison.round(t, settings.roundSeed(i))
 				}
 			})
 		}

@@ -257,24 +257,25 @@ func requests(client *fake.Clientset) []string {
 
 // comparePreemptions compares whole preemptions: who is evicted where, what pods and users are told, and what is written.
 // Times don't move, so that even the times of conditions are the same.
-func (m *machine) comparePreemptions(t *testing.T, seed uint64) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newGenerator(seed).preemptionCase()
-		if diff := preemptionsDiffer(t, c); diff != "" {
-			c = shrink(c, smallerPreemptions, func(c preemptionCase) bool { return preemptionsDiffer(t, c) != "" })
-			t.Fatalf("SEED=%d N=1: preemptions differ (-kube-scheduler +rouse):\n%s\n%s", seed, preemptionsDiffer(t, c), c.text())
+func (m *machine) comparePreemptions(r round) {
+	synctest.Test(r.T, func(t *testing.T) {
+		c := newGenerator(r.seed).preemptionCase()
+		our, diff := comparePreemption(t, c)
+		if diff != "" {
+			c = shrink(c, smallerPreemptions, func(c preemptionCase) bool { _, diff := comparePreemption(t, c); return diff != "" })
+			_, diff = comparePreemption(t, c)
+			t.Fatalf("SEED=%d N=1: preemptions differ (-kube-scheduler +rouse):\n%s\n%s", r.seed, diff, c.text())
 		}
-		our := oursPreempting(t, c).preempt(t, c)
 		m.add(counts{{"preemption", ""}: 1, {"preemption: request", ""}: len(our.Requests), {"preemption: victim", ""}: len(our.Events)})
 	})
 }
 
-func preemptionsDiffer(t *testing.T, c preemptionCase) string {
+func comparePreemption(t *testing.T, c preemptionCase) (our preemptionOutcome, diff string) {
 	their, our := theirsPreempting(t, c).preempt(t, c), oursPreempting(t, c).preempt(t, c)
 	if apierrors.IsNotFound(c.fault.err) {
 		their.Activated, our.Activated = nil, nil // differs on purpose, if that is the last victim
 	}
-	return cmp.Diff(their, our)
+	return our, cmp.Diff(their, our)
 }
 
 // smallerPreemptions yields cases without some of their pods, nodes and budgets, and with simpler ones.

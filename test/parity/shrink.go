@@ -51,7 +51,8 @@ func without[E any](list []E) iter.Seq[[]E] {
 	}
 }
 
-// simpler yields copies of an object, each with one field emptied or one element taken away. Names stay.
+// simpler yields copies of an object, each with one field emptied or one element taken away. Names stay, and
+// what an object must have to be valid.
 func simpler[T apiruntime.Object](object T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for i := 0; ; i++ {
@@ -129,8 +130,12 @@ func cutField(v reflect.Value, index *int) bool {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		switch field.Name {
-		case "Name", "Namespace", "UID", "NodeName", "TypeMeta", "SchedulerName":
-			continue
+		case "Name", "Namespace", "UID", "NodeName", "TypeMeta", "SchedulerName", "Containers":
+			continue // without them, it is another case
+		case "Key", "Operator", "Effect", "MaxSkew", "TopologyKey", "WhenUnsatisfiable", "Weight":
+			if field.Type.Kind() != reflect.Slice {
+				continue // no API server would take it
+			}
 		}
 		if field.IsExported() && cut(v.Field(i), index) {
 			return true

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -29,8 +28,8 @@ func oursInTheirs(ctx context.Context, c cluster, p profile) (*side, error) {
 
 // compareVerdicts compares what the two frameworks say about random pods on a random cluster: at home with a random
 // profile and with the default one, and abroad, each project's plugins in the other's framework.
-func (m *machine) compareVerdicts(t *testing.T, seed uint64) {
-	g := newGenerator(seed)
+func (m *machine) compareVerdicts(t round) {
+	g := newGenerator(t.seed)
 	c, pod := g.mixedCluster()
 	random := trial{
 		cluster: c, profile: g.profile(m.available), pending: []*v1.Pod{pod("pod-0"), pod("pod-1")}, label: "random profile", standIns: m.standIns,
@@ -39,14 +38,14 @@ func (m *machine) compareVerdicts(t *testing.T, seed uint64) {
 	byDefault.profile, byDefault.label = all(defaultPlugins()), "default profile"
 	byDefault.pending = byDefault.pending[:1]
 
-	m.add(compareSides(t, seed, random, theirs, ours).count())
-	m.add(compareSides(t, seed, byDefault, theirs, ours).count())
+	m.add(compareSides(t, random, theirs, ours).count())
+	m.add(compareSides(t, byDefault, theirs, ours).count())
 	for what, sides := range map[string][2]builder{
 		"theirs in ours": {theirs, theirsInOurs},
 		"ours in theirs": {ours, oursInTheirs},
 	} {
 		abroad := counts{}
-		for about, n := range compareSides(t, seed, random, sides[0], sides[1]).count() {
+		for about, n := range compareSides(t, random, sides[0], sides[1]).count() {
 			if about.plugin == "" {
 				abroad[kind{"random profile, whole cycle: " + what, ""}] += n
 				continue
@@ -59,16 +58,16 @@ func (m *machine) compareVerdicts(t *testing.T, seed uint64) {
 
 // compareSides reports a difference between two sides by the smallest case that shows it, and returns what the first one
 // said.
-func compareSides(t *testing.T, seed uint64, c trial, first, second builder) verdicts {
+func compareSides(t round, c trial, first, second builder) verdicts {
 	t.Helper()
 	diff, said, err := sidesDiffer(t.Context(), c, first, second)
 	if err != nil {
-		t.Fatalf("SEED=%d N=1: %v", seed, err)
+		t.mismatch("%v", err)
 	}
 	if diff != "" {
 		c = shrinkTrial(t.Context(), c, first, second)
 		diff, _, _ = sidesDiffer(t.Context(), c, first, second)
-		t.Fatalf("SEED=%d N=1: %s, plugins %s (-kube-scheduler +rouse):\n%s\n%s", seed, c.label, pluginNames(c.profile), diff, caseText(c))
+		t.mismatch("%s, plugins %s (-kube-scheduler +rouse):\n%s\n%s", c.label, pluginNames(c.profile), diff, caseText(c))
 	}
 	return said
 }

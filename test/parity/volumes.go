@@ -82,6 +82,13 @@ func (g *generator) storage() []apiruntime.Object {
 	return append(objects, g.attachments()...)
 }
 
+// volumeSize returns the size of a volume, which no other volume has: of equals, Rouse takes the first, kube-scheduler any.
+func (g *generator) volumeSize(i int) resource.Quantity {
+	size := resource.MustParse(pick(g, "1Gi", "5Gi", "10Gi"))
+	size.Add(resource.MustParse(fmt.Sprintf("%dMi", i)))
+	return size
+}
+
 // attachments returns what says that volumes are attached to nodes.
 func (g *generator) attachments() []apiruntime.Object {
 	var objects []apiruntime.Object
@@ -116,7 +123,7 @@ func (g *generator) persistentVolume(i int) *v1.PersistentVolume {
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("volume-%d", i), ResourceVersion: "1", UID: types.UID(fmt.Sprintf("pv-%d", i))},
 		Spec: v1.PersistentVolumeSpec{
 			StorageClassName: g.className(),
-			Capacity:         v1.ResourceList{v1.ResourceStorage: resource.MustParse(pick(g, "1Gi", "5Gi", "10Gi"))},
+			Capacity:         v1.ResourceList{v1.ResourceStorage: g.volumeSize(i)},
 			AccessModes:      []v1.PersistentVolumeAccessMode{pick(g, v1.ReadWriteOnce, v1.ReadOnlyMany, v1.ReadWriteOncePod)},
 			VolumeMode:       pick(g, nil, ptr.To(v1.PersistentVolumeFilesystem)),
 		},
@@ -212,13 +219,13 @@ func (g *generator) driver() *storagev1.CSIDriver {
 func (g *generator) capacity(i int) *storagev1.CSIStorageCapacity {
 	capacity := &storagev1.CSIStorageCapacity{
 		ObjectMeta:       metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("capacity-%d", i), ResourceVersion: "1"},
-		StorageClassName: pick(g, "class-0", "class-1", "class-2"),
+		StorageClassName: fmt.Sprintf("class-%d", i), // of several, Rouse takes the first, kube-scheduler any
 		NodeTopology:     pick(g, nil, &metav1.LabelSelector{}, &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelTopologyZone: "east"}}),
 	}
 	if !g.oneIn(4) {
 		capacity.Capacity = ptr.To(resource.MustParse(pick(g, "2Gi", "6Gi", "20Gi")))
 	}
-	if g.oneIn(3) {
+	if g.oneIn(3) && capacity.Capacity != nil { // kube-scheduler panics when it scores a node of which only the largest volume is known
 		capacity.MaximumVolumeSize = ptr.To(resource.MustParse(pick(g, "2Gi", "6Gi")))
 	}
 	return capacity

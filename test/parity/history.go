@@ -1,0 +1,108 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+)
+
+// history is a cluster and what happens to it, step by step, while pods come and are scheduled.
+type history struct {
+	trial
+	steps []step
+}
+
+// step is one change of the cluster. After each, the pods that are ready are tried.
+type step struct {
+	// Object comes, or replaces the one of its name, or goes.
+	Object  apiruntime.Object
+	Removed bool
+	// Later is how much time passes before, so that pods come back from their backoff.
+	Later time.Duration
+	// Bound says that the pods that were given a node are seen bound before; otherwise they stay assumed.
+	Bound bool
+	// FailBinding says that the first pod that is given a node after this step is not bound.
+	FailBinding bool
+}
+
+func (s step) String() string {
+	object, err := meta.Accessor(s.Object)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%T %s/%s removed=%t later=%v bound=%t failBinding=%t", s.Object, object.GetNamespace(), object.GetName(), s.Removed,
+		s.Later, s.Bound, s.FailBinding)
+}
+
+// history returns a history with the profile of the trial.
+func (g *generator) history(t trial) history {
+	h := history{trial: t}
+	for i := range 12 + g.IntN(20) {
+		s := step{Bound: !g.oneIn(3), FailBinding: g.oneIn(10), Later: time.Duration(g.IntN(3)) * 5 * time.Second}
+		s.Object, s.Removed = g.happening(i)
+		if object, err := meta.Accessor(s.Object); err == nil {
+			object.SetResourceVersion(fmt.Sprint(i + 2))
+		}
+		h.steps = append(h.steps, s)
+	}
+	return h
+}
+
+// happening returns an object that comes, changes or goes; most of them are new pods.
+func (g *generator) happening(i int) (object apiruntime.Object, removed bool) {
+	switch g.IntN(12) {
+	case 0:
+		return g.someNode(), false
+	case 1:
+		return g.someNode(), g.oneIn(3)
+	case 2:
+		pod := g.easyPod(fmt.Sprintf("placed-%d", g.IntN(10)))
+		pod.Spec.NodeName, pod.Status.Phase = fmt.Sprintf("node-%d", g.IntN(8)), v1.PodRunning
+		pod.UID = "uid-of-" + pod.UID
+		return pod, g.oneIn(2)
+	case 3:
+		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pick(g, "default", "shop"), Name: fmt.Sprintf("pod-%d", g.IntN(i+1))}}, true
+	case 4:
+		return g.ownerOrStorage(), g.oneIn(4)
+	}
+	pod := g.historyPod(fmt.Sprintf("pod-%d", i))
+	return pod, false
+}
+
+func (g *generator) someNode() *v1.Node {
+	if g.oneIn(3) {
+		return g.node(g.IntN(8))
+	}
+	return g.easyNode(g.IntN(8))
+}
+
+func (g *generator) historyPod(name string) *v1.Pod {
+	pod := g.easyPod(name)
+	if g.oneIn(4) {
+		pod = g.pod(name)
+		pod.Spec.NodeName, pod.Spec.SchedulingGates = "", nil
+	}
+	if g.oneIn(10) {
+		pod.Status.NominatedNodeName = fmt.Sprintf("node-%d", g.IntN(9))
+	}
+	pod.Spec.PreemptionPolicy = ptr.To(v1.PreemptNever) // who is preempted is compared elsewhere
+	return pod
+}
+
+func (g *generator) ownerOrStorage() apiruntime.Object {
+	if g.oneIn(3) {
+		return pick(g, g.owners()...)
+	}
+	if g.oneIn(3) {
+		return pick(g, g.storage()...)
+	}
+	return pick(g, g.easyStorage()...)
+}
