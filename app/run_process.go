@@ -73,6 +73,11 @@ func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry)
 	if err != nil {
 		return err
 	}
+	for i := range extenders {
+		if overHTTP, ok := extenders[i].(*extender.Extender); ok {
+			extenders[i] = overHTTP.WithContext(ctx)
+		}
+	}
 	options := scheduler.Options{
 		Configuration:      p.config,
 		Registry:           registry,
@@ -86,6 +91,7 @@ func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry)
 		Seed:               uint64(time.Now().UnixNano()),
 		MaxInUnschedulable: p.options.MaxInUnschedulable,
 	}
+	applyGates(p.options.Gates, &options)
 	p.metrics = measure(p.logger, &options)
 	p.scheduler, err = scheduler.New(ctx, options)
 	return err

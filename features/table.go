@@ -55,7 +55,7 @@ func queueGates() []gate {
 		switched(beta(SchedulerAsyncPreemption, on)),
 		switched(beta(SchedulerPopFromBackoffQ, on)),
 		beta("OpportunisticBatching", on),
-		beta(NominatedNodeNameForExpectation, on),
+		switched(beta(NominatedNodeNameForExpectation, on)),
 		beta("SchedulerAsyncAPICalls", off),
 		alpha("SchedulerPreQueueingHints"),
 		locked("PodSchedulingReadiness"),
@@ -94,7 +94,7 @@ func podGates() []gate {
 
 func volumeGates() []gate {
 	return []gate{
-		beta(StorageCapacityScoring, on),
+		switched(beta(StorageCapacityScoring, on)),
 		locked("VolumeAttributesClass"),
 		beta(VolumeLimitScaling, on),
 		locked("MutableCSINodeAllocatableCount"),

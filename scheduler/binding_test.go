@@ -70,6 +70,19 @@ func TestPreBindPreFlight(t *testing.T) {
 	}
 }
 
+func TestWithoutAnnouncements(t *testing.T) {
+	f := newFixtureWith(t, func(o *Options) {
+		bare(o)
+		o.DisableAnnouncements = true
+	}, &cycleEnd{name: "P"})
+	f.addNodes("n1")
+	f.add(makePod("a", "1"))
+	f.attempt()
+	if diff := cmp.Diff([]string{"create pods/binding"}, f.writes()); diff != "" {
+		t.Errorf("writes to the API (-want +got):\n%s", diff)
+	}
+}
+
 func TestPreBindFailures(t *testing.T) {
 	var f *fixture
 	preempt := func(pod *v1.Pod) { f.profile().GetPodInPreBind(pod.UID).CancelPod("preempted by P") }

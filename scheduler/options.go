@@ -71,6 +71,11 @@ type Options struct {
 	// CycleLimit is how long a scheduling cycle may take before [Scheduler.Run] ends its context, which fails the pod if
 	// plugins heed it, and [Scheduler.Stuck] says which plugin does not; zero means a minute, a negative one no limit.
 	CycleLimit time.Duration
+	// DisablePopFromBackoff has pods wait for the end of their backoff even while nothing else is to be done.
+	DisablePopFromBackoff bool
+	// DisableAnnouncements keeps the scheduler from writing the node that it chose into a pod's status when the pod is to
+	// wait for permission, or for plugins to prepare the node, before it is bound.
+	DisableAnnouncements bool
 	// AssumedPodTTL is how long the cache believes in a pod that was given a node and is never seen bound; zero means for
 	// ever. It counts from when the node was chosen, so it must be longer than waiting for permission, which may take 15
 	// minutes, and binding.

@@ -123,15 +123,16 @@ func (s *Scheduler) buildQueue(ctx context.Context) error {
 	first := s.profiles[o.Configuration.Profiles[0].SchedulerName]
 	var err error
 	s.queue, err = queue.New(ctx, queue.Options{
-		Less:               first.Less(),
-		Profiles:           byName,
-		Clock:              o.Clock,
-		Logger:             o.Logger,
-		PodLister:          s.pods,
-		InitialBackoff:     o.Configuration.PodInitialBackoff(),
-		MaxBackoff:         o.Configuration.PodMaxBackoff(),
-		MaxInUnschedulable: o.MaxInUnschedulable,
-		Observer:           o.QueueObserver,
+		Less:                  first.Less(),
+		Profiles:              byName,
+		Clock:                 o.Clock,
+		Logger:                o.Logger,
+		PodLister:             s.pods,
+		InitialBackoff:        o.Configuration.PodInitialBackoff(),
+		MaxBackoff:            o.Configuration.PodMaxBackoff(),
+		MaxInUnschedulable:    o.MaxInUnschedulable,
+		DisablePopFromBackoff: o.DisablePopFromBackoff,
+		Observer:              o.QueueObserver,
 	})
 	if err != nil {
 		return err

@@ -49,6 +49,15 @@ type Plugin struct {
 // New builds the plugin from *configv1.DefaultPreemptionArgs, where nil means all defaults. The handle must have an
 // informer factory.
 func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	return build(object, handle, false)
+}
+
+// NewSynchronous is like [New], but the plugin evicts pods before the scheduling cycle goes on, not in the background.
+func NewSynchronous(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	return build(object, handle, true)
+}
+
+func build(object apiruntime.Object, handle fwk.Handle, synchronous bool) (fwk.Plugin, error) {
 	args, err := pluginargs.Of[configv1.DefaultPreemptionArgs](Name, object)
 	if err != nil {
 		return nil, err
@@ -61,7 +70,9 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		MinCandidateNodesPercentage: ptr.Deref(args.MinCandidateNodesPercentage, 0),
 		MinCandidateNodesAbsolute:   ptr.Deref(args.MinCandidateNodesAbsolute, 0),
 	})
-	evaluator, err := preemption.NewEvaluator(preemption.Options{PluginName: Name, Handle: handle, Hooks: hooks})
+	evaluator, err := preemption.NewEvaluator(preemption.Options{
+		PluginName: Name, Handle: handle, Hooks: hooks, Synchronous: synchronous,
+	})
 	if err != nil {
 		return nil, err
 	}

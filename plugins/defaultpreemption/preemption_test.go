@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -46,11 +47,16 @@ type world struct {
 
 func newWorld(t *testing.T, args *configv1.DefaultPreemptionArgs, objects ...apiruntime.Object) *world {
 	t.Helper()
+	return newWorldWith(t, defaultpreemption.New, args, objects...)
+}
+
+func newWorldWith(t *testing.T, factory runtime.PluginFactory, args *configv1.DefaultPreemptionArgs, objects ...apiruntime.Object) *world {
+	t.Helper()
 	w := &world{client: fake.NewClientset(objects...)}
 	options := fixture.WorldOptions{
 		Registry: runtime.Registry{
 			noderesourcesfit.Name:  noderesourcesfit.New,
-			defaultpreemption.Name: defaultpreemption.New,
+			defaultpreemption.Name: factory,
 		},
 		Plugins:     []string{noderesourcesfit.Name, defaultpreemption.Name},
 		Objects:     objects,
@@ -211,5 +217,23 @@ func TestPreEnqueue(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, w.Recorded()); diff != "" {
 		t.Errorf("events differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestNewSynchronous(t *testing.T) {
+	preemptor, victim := pod("p", 10, "2"), pod("v", 2, "1", fixture.OnNode("a"))
+	w := newWorldWith(t, defaultpreemption.NewSynchronous, nil, preemptor, node("a", "2"), victim)
+	state, statuses := w.Filter(t, preemptor)
+	if _, status := w.RunPostFilterPlugins(t.Context(), state, preemptor, statuses); !status.IsSuccess() {
+		t.Fatal(status.Message())
+	}
+	if len(w.tasks) > 0 {
+		t.Errorf("%d tasks go on in the background", len(w.tasks))
+	}
+	if _, err := w.client.CoreV1().Pods(victim.Namespace).Get(t.Context(), "v", metav1.GetOptions{}); err == nil {
+		t.Error("the victim is still there")
+	}
+	if status := w.Plugin(defaultpreemption.Name).(fwk.PreEnqueuePlugin).PreEnqueue(t.Context(), preemptor); !status.IsSuccess() {
+		t.Errorf("the pod is held back: %s", status.Message())
 	}
 }

@@ -1,0 +1,23 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"github.com/rouse-scheduler/rouse/features"
+	"github.com/rouse-scheduler/rouse/plugins/defaultpreemption"
+	"github.com/rouse-scheduler/rouse/plugins/volumebinding"
+	"github.com/rouse-scheduler/rouse/scheduler"
+)
+
+// applyGates switches in a scheduler what feature gates say, beside those that concern the process.
+func applyGates(gates *features.Gates, options *scheduler.Options) {
+	options.DisablePopFromBackoff = !gates.Enabled(features.SchedulerPopFromBackoffQ)
+	options.DisableAnnouncements = !gates.Enabled(features.NominatedNodeNameForExpectation)
+	if !gates.Enabled(features.SchedulerAsyncPreemption) {
+		options.Registry[defaultpreemption.Name] = defaultpreemption.NewSynchronous
+	}
+	if !gates.Enabled(features.StorageCapacityScoring) {
+		options.Registry[volumebinding.Name] = volumebinding.NewWithoutScoring
+	}
+}

@@ -1,0 +1,30 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package volumebinding
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// NewWithoutScoring is like [New], but to the plugin every node that a pod fits is as good as another, whatever storage
+// it has left.
+func NewWithoutScoring(ctx context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	plugin, err := New(ctx, object, handle)
+	if err != nil {
+		return nil, err
+	}
+	return unscored{plugin.(*Plugin)}, nil
+}
+
+// unscored is the plugin without its scores.
+type unscored struct{ *Plugin }
+
+// PreScore implements fwk.PreScorePlugin: it has Score skipped.
+func (unscored) PreScore(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) *fwk.Status {
+	return fwk.NewStatus(fwk.Skip)
+}
