@@ -36,17 +36,13 @@ type truth struct {
 	cluster *simulate.Cluster
 	classes map[string]*class
 
-	// round counts the changes.
-	round int
-	// snapshot is that of the cluster, as of its generation; the names of the nodes, their indexes by slot, and those of
-	// the nodes that changed since earlier generations go with it.
+	// round counts the changes, and upheavals those of anything but pods and nodes, on which any verdict may hang.
+	round, upheavals int
+	// snapshot is that of the cluster as of its generation, and names are the nodes in it. The names are another slice
+	// when a node has come or gone.
 	snapshot   *cache.Snapshot
 	generation int64
 	names      []string
-	indexes    []int
-	changed    map[int64][]int
-	// upheavals counts the changes of anything but pods and nodes, on which any verdict may hang.
-	upheavals int
 	// faults are failures of plugins, each once.
 	faults sets.Set[string]
 }
@@ -56,9 +52,18 @@ type class struct {
 	profile *runtime.Framework
 	pod     *v1.Pod
 	latest  *judgement
-	// round, upheavals and generation are of when the pods were judged.
+	// verdicts are those that latest is made of; round and upheavals are of when the pods were judged.
+	verdicts         []verdict
 	round, upheavals int
-	generation       int64
+}
+
+// verdict is who keeps pods off a node.
+type verdict struct {
+	// plugin is empty if the node takes the pods.
+	plugin string
+	// lasts tells that the verdict stands while the generation of the node is the same.
+	lasts      bool
+	generation int64
 }
 
 // judgement says who keeps the pods of a class off which node. It does not change, and is replaced when another answer
@@ -68,9 +73,7 @@ type judgement struct {
 	names []string
 	// rejectedBy is the first plugin that rejects the pod on each node, and empty where it fits.
 	rejectedBy []string
-	// open are the indexes of the nodes whose verdict can change although they don't.
-	open []int
-	fits int
+	fits       int
 }
 
 func newTruth(ctx context.Context, cluster *simulate.Cluster) *truth {
@@ -93,7 +96,7 @@ func (t *truth) refresh() error {
 	}
 	if t.snapshot == nil || snapshot.Generation() != t.generation {
 		t.round++
-		t.snapshot, t.generation, t.changed = snapshot, snapshot.Generation(), map[int64][]int{}
+		t.snapshot, t.generation = snapshot, snapshot.Generation()
 		t.refreshNames()
 	}
 	return nil
@@ -101,40 +104,19 @@ func (t *truth) refresh() error {
 
 func (t *truth) refreshNames() {
 	nodes := t.nodes()
-	same := len(nodes) == len(t.names)
-	for i := 0; same && i < len(nodes); i++ {
-		same = nodes[i].Node().Name == t.names[i]
+	same := func(node fwk.NodeInfo, name string) bool { return node.Node().Name == name }
+	if slices.EqualFunc(nodes, t.names, same) {
+		return
 	}
-	if !same {
-		t.names = make([]string, len(nodes))
-		for i, node := range nodes {
-			t.names[i] = node.Node().Name
-		}
-	}
-	t.indexes = slices.Grow(t.indexes[:0], t.snapshot.SlotCount())[:t.snapshot.SlotCount()]
-	for i, slot := range t.snapshot.SlotOrder() {
-		t.indexes[slot] = i
+	t.names = make([]string, len(nodes))
+	for i, node := range nodes {
+		t.names[i] = node.Node().Name
 	}
 }
 
 func (t *truth) nodes() []fwk.NodeInfo {
 	nodes, _ := t.snapshot.List() // never fails
 	return nodes
-}
-
-// changedSince returns the indexes of the nodes that changed since a generation of the snapshot.
-func (t *truth) changedSince(generation int64) []int {
-	if found, known := t.changed[generation]; known {
-		return found
-	}
-	found := []int{}
-	for slot := range t.snapshot.ChangedSince(generation) {
-		if t.snapshot.NodeAt(slot) != nil {
-			found = append(found, t.indexes[slot])
-		}
-	}
-	t.changed[generation] = found
-	return found
 }
 
 // classOf returns the class of a pod; nil if no profile is responsible for it.
@@ -194,16 +176,28 @@ func (t *truth) judge(c *class) (*judgement, error) {
 	if c.latest != nil && c.round == t.round {
 		return c.latest, nil
 	}
-	q := t.ask(c)
 	before := c.latest
-	keep := before != nil && c.upheavals == t.upheavals && sameNames(before.names, t.names)
-	if keep {
-		c.latest = q.renew(before, append(slices.Clone(before.open), t.changedSince(c.generation)...))
-	} else {
-		c.latest = q.all()
+	if before != nil && (c.upheavals != t.upheavals || !sameNames(before.names, t.names)) {
+		c.verdicts = nil
 	}
-	c.round, c.upheavals, c.generation = t.round, t.upheavals, t.generation
+	c.verdicts = t.ask(c).all(c.verdicts)
+	c.latest = judgementOf(t.names, c.verdicts)
+	if before != nil && sameNames(before.names, t.names) && slices.Equal(before.rejectedBy, c.latest.rejectedBy) {
+		c.latest = before
+	}
+	c.round, c.upheavals = t.round, t.upheavals
 	return c.latest, nil
+}
+
+func judgementOf(names []string, verdicts []verdict) *judgement {
+	j := &judgement{names: names, rejectedBy: make([]string, len(verdicts))}
+	for i := range verdicts {
+		j.rejectedBy[i] = verdicts[i].plugin
+		if verdicts[i].plugin == "" {
+			j.fits++
+		}
+	}
+	return j
 }
 
 // sameNames tells whether two judgements share their list of nodes.
@@ -248,20 +242,36 @@ func (t *truth) rejecter(status *fwk.Status) string {
 	return status.Plugin()
 }
 
-// rejectedBy returns who keeps the pods off a node, and whether that lasts while the node stays as it is.
-func (q *question) rejectedBy(node fwk.NodeInfo) (plugin string, lasts bool) {
-	switch name := node.Node().Name; {
-	case q.everywhere != "":
-		return q.everywhere, false
-	case !q.left.AllNodes() && !q.left.NodeNames.Has(name):
-		return q.narrowing, false
+// all returns the verdicts on all nodes. Those of before are kept that last; there are none, or one for each node.
+func (q *question) all(before []verdict) []verdict {
+	nodes := q.nodes()
+	verdicts := make([]verdict, len(nodes))
+	for i, node := range nodes {
+		if before != nil && before[i].lasts && before[i].generation == node.GetGeneration() && q.everywhere == "" {
+			verdicts[i] = before[i]
+			continue
+		}
+		verdicts[i] = q.about(node)
+	}
+	return verdicts
+}
+
+// about asks about one node.
+func (q *question) about(node fwk.NodeInfo) verdict {
+	name := node.Node().Name
+	if q.everywhere != "" {
+		return verdict{plugin: q.everywhere}
+	}
+	if !q.left.AllNodes() && !q.left.NodeNames.Has(name) {
+		return verdict{plugin: q.narrowing}
 	}
 	status := q.class.profile.RunFilterPluginsWithNominatedPods(q.ctx, q.state, q.class.pod, node)
 	if status.IsSuccess() {
-		return "", false
+		return verdict{}
 	}
-	plugin = q.rejecter(status)
-	return plugin, judgesNodesAlone(q.class.profile.Plugin(plugin)) && len(q.class.profile.NominatedPodsForNode(node.Node().Name)) == 0
+	plugin := q.rejecter(status)
+	lasts := judgesNodesAlone(q.class.profile.Plugin(plugin)) && len(q.class.profile.NominatedPodsForNode(name)) == 0
+	return verdict{plugin: plugin, lasts: lasts, generation: node.GetGeneration()}
 }
 
 // judgesNodesAlone tells whether the verdict of a plugin on a node can only change with the node, with an object that is
@@ -273,71 +283,6 @@ func judgesNodesAlone(plugin fwk.Plugin) bool {
 		return true
 	}
 	return false
-}
-
-// all asks about every node.
-func (q *question) all() *judgement {
-	nodes := q.nodes()
-	j := &judgement{names: q.names, rejectedBy: make([]string, len(nodes))}
-	for i, node := range nodes {
-		plugin, lasts := q.rejectedBy(node)
-		j.rejectedBy[i] = plugin
-		if !lasts {
-			j.open = append(j.open, i)
-		}
-		if plugin == "" {
-			j.fits++
-		}
-	}
-	return j
-}
-
-// renew asks about some nodes again, and returns the old judgement if that makes no difference.
-func (q *question) renew(old *judgement, indexes []int) *judgement {
-	slices.Sort(indexes)
-	indexes = slices.Compact(indexes)
-	if q.everywhere != "" {
-		return q.renewAll(old)
-	}
-	nodes := q.nodes()
-	var renewed *judgement
-	stillOpen := make([]int, 0, len(indexes))
-	for _, i := range indexes {
-		plugin, lasts := q.rejectedBy(nodes[i])
-		if !lasts {
-			stillOpen = append(stillOpen, i)
-		}
-		if plugin == old.rejectedBy[i] {
-			continue
-		}
-		if renewed == nil {
-			renewed = &judgement{names: old.names, rejectedBy: slices.Clone(old.rejectedBy), fits: old.fits}
-		}
-		renewed.rejectedBy[i] = plugin
-		if plugin == "" {
-			renewed.fits++
-		}
-		if old.rejectedBy[i] == "" {
-			renewed.fits--
-		}
-	}
-	if renewed == nil {
-		if slices.Equal(stillOpen, old.open) {
-			return old
-		}
-		renewed = &judgement{names: old.names, rejectedBy: old.rejectedBy, fits: old.fits}
-	}
-	renewed.open = stillOpen
-	return renewed
-}
-
-// renewAll is renew for pods that are rejected on all nodes.
-func (q *question) renewAll(old *judgement) *judgement {
-	other := func(plugin string) bool { return plugin != q.everywhere }
-	if len(old.open) == len(old.names) && !slices.ContainsFunc(old.rejectedBy, other) {
-		return old
-	}
-	return q.all()
 }
 
 // bestNode returns where a pod of the class would go, by the scores; empty if it fits nowhere. Of several nodes that are

@@ -65,7 +65,7 @@ func (d *describer) obstacle(rejection answer) Obstacle {
 		obstacle.Reason = status.Message()
 	}
 	if details := d.details[obstacle.Plugin]; details != nil && status.IsRejected() {
-		obstacle.Details = append(obstacle.Details, details(&d.about, rejection.node, status.Reasons())...)
+		obstacle.Details = append(obstacle.Details, details(d.about.with(rejection), rejection.node, status.Reasons())...)
 	}
 	if len(rejection.kept) > 0 {
 		kept := make([]string, len(rejection.kept))
@@ -75,6 +75,20 @@ func (d *describer) obstacle(rejection answer) Obstacle {
 		obstacle.Reason += " (room is kept for " + strings.Join(kept, ", ") + ")"
 	}
 	return obstacle
+}
+
+// with returns the subject among the nodes as the plugin saw them that rejected it: with the pods for which room is kept.
+func (s *subject) with(rejection answer) *subject {
+	seen := *s
+	if len(rejection.kept) > 0 {
+		seen.nodes = slices.Clone(s.nodes)
+		for i, node := range seen.nodes {
+			if node.Node().Name == rejection.node.Node().Name {
+				seen.nodes[i] = rejection.node
+			}
+		}
+	}
+	return &seen
 }
 
 func podName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }

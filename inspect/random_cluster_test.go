@@ -5,29 +5,38 @@ package inspect
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// randomCluster makes changes at random in a simulated cluster, of all kinds that the in-tree plugins look at.
+// randomCluster makes changes at random in a simulated cluster, to all kinds of objects that the in-tree plugins look at.
 type randomCluster struct {
 	*simulate.Cluster
 	t       *testing.T
 	random  *rand.Rand
 	counter int
-	nodes   []string
-	pods    []string
-	claims  []string
+	// nodes and pods are those that there are, without what was preempted; ending are pods that are being deleted.
+	nodes, pods, ending []string
+	// claims, volumes and drivers may be referred to although they are gone.
+	claims, volumes []string
+	// there has the objects of a few names that come and go, by kind and name.
+	there map[string]bool
+}
+
+func newRandomCluster(t *testing.T, cluster *simulate.Cluster, seed uint64) *randomCluster {
+	return &randomCluster{Cluster: cluster, t: t, random: rand.New(rand.NewPCG(seed, 1)), there: map[string]bool{}}
 }
 
 func (c *randomCluster) one(of ...string) string { return of[c.random.IntN(len(of))] }
@@ -40,55 +49,76 @@ func (c *randomCluster) name(prefix string) string {
 	return fmt.Sprintf("%s%d", prefix, c.counter)
 }
 
-func (c *randomCluster) create(object apiruntime.Object) {
-	c.t.Helper()
-	if err := c.Create(object); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// begin creates the objects that all pods may refer to, and some nodes.
+// begin creates what the rest refers to, and some nodes.
 func (c *randomCluster) begin() {
-	wait, immediate := storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate
-	for name, mode := range map[string]*storagev1.VolumeBindingMode{"late": &wait, "early": &immediate} {
-		c.create(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: "kubernetes.io/no-provisioner", VolumeBindingMode: mode})
+	for _, name := range []string{"default", "other"} {
+		c.create(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	for _, class := range []string{"late", "early", "made"} {
+		c.addClass(class)
 	}
 	for range 4 {
 		c.addNode()
 	}
 }
 
-// change makes one change.
-func (c *randomCluster) change() {
-	switch c.random.IntN(14) {
-	case 0, 1, 2, 3, 4:
-		c.addPod()
-	case 5, 6, 7:
-		if i, name, found := pick(c, c.pods); found {
-			c.pods = append(c.pods[:i], c.pods[i+1:]...)
-			_ = c.Delete(c.pod(name)) // it may have been preempted
+// kinds are the changes to every kind of object, and how many of them a scenario has.
+func (c *randomCluster) kinds() map[string]kindOfChange {
+	return map[string]kindOfChange{
+		"pods added":           {70, c.addPod},
+		"pods deleted":         {30, c.deletePod},
+		"pods changed":         {25, c.changePod},
+		"nodes":                {12, c.addOrDeleteNode},
+		"nodes changed":        {25, c.changeNode},
+		"namespaces":           {6, c.changeNamespace},
+		"claims and volumes":   {20, c.addVolume},
+		"claims":               {6, c.changeClaim},
+		"volumes":              {8, c.changeVolume},
+		"StorageClasses":       {6, c.changeClass},
+		"CSINodes":             {10, c.changeCSINode},
+		"CSIDrivers":           {6, c.changeDriver},
+		"CSIStorageCapacities": {8, c.changeCapacity},
+		"VolumeAttachments":    {6, c.changeAttachment},
+		"Services":             {4, c.changeService},
+		"PodDisruptionBudgets": {4, c.changeBudget},
+	}
+}
+
+type kindOfChange struct {
+	times  int
+	change func()
+}
+
+// plan returns the changes in the order in which they are made.
+func (c *randomCluster) plan() []func() {
+	kinds := c.kinds()
+	var planned []func()
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		for range kinds[name].times {
+			planned = append(planned, kinds[name].change)
 		}
-	case 8:
-		if _, name, found := pick(c, c.pods); found {
-			_ = c.Patch(c.pod(name), fmt.Sprintf(`{"metadata":{"labels":{"app":%q}}}`, c.one("web", "db", "job")))
+	}
+	c.random.Shuffle(len(planned), func(i, j int) { planned[i], planned[j] = planned[j], planned[i] })
+	return planned
+}
+
+// run makes all changes, some of them at the same time.
+func (c *randomCluster) run() {
+	c.t.Helper()
+	c.begin()
+	for _, change := range c.plan() {
+		change()
+		if c.often(7) {
+			c.advance(time.Duration(c.random.IntN(15)) * time.Second)
 		}
-	case 9:
-		if _, name, found := pick(c, c.pods); found {
-			_ = c.Patch(c.pod(name), `{"spec":{"tolerations":[{"key":"keep","operator":"Exists"}]}}`)
-		}
-	case 10, 11:
-		c.changeNode()
-	case 12:
-		if len(c.nodes) < 8 && c.often(6) {
-			c.addNode()
-		} else if i, name, found := pick(c, c.nodes); found && len(c.nodes) > 2 {
-			c.nodes = append(c.nodes[:i], c.nodes[i+1:]...)
-			if err := c.Delete(c.node(name)); err != nil {
-				c.t.Fatal(err)
-			}
-		}
-	default:
-		c.addVolume()
+	}
+	c.advance(time.Minute)
+}
+
+func (c *randomCluster) advance(d time.Duration) {
+	c.t.Helper()
+	if err := c.Advance(d); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
@@ -100,8 +130,40 @@ func pick(c *randomCluster, names []string) (int, string, bool) {
 	return i, names[i], true
 }
 
-func (c *randomCluster) pod(name string) *v1.Pod {
-	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+func (c *randomCluster) create(object apiruntime.Object) {
+	c.t.Helper()
+	if err := c.Create(object); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// patch changes an object that is there.
+func (c *randomCluster) patch(object apiruntime.Object, patch string) {
+	c.t.Helper()
+	if err := c.Patch(object, patch); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *randomCluster) remove(object apiruntime.Object) {
+	c.t.Helper()
+	if err := c.Delete(object); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// comesOrGoes creates an object that is not there, or changes or deletes it. It tells which objects there are by name.
+func (c *randomCluster) comesOrGoes(there map[string]bool, name string, create, change, remove func()) {
+	switch {
+	case !there[name]:
+		there[name] = true
+		create()
+	case c.often(6):
+		change()
+	default:
+		delete(there, name)
+		remove()
+	}
 }
 
 func (c *randomCluster) node(name string) *v1.Node {
@@ -110,6 +172,15 @@ func (c *randomCluster) node(name string) *v1.Node {
 
 func quantities(cpu string) v1.ResourceList {
 	return v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("5")}
+}
+
+func (c *randomCluster) addOrDeleteNode() {
+	if len(c.nodes) < 8 && c.often(6) {
+		c.addNode()
+	} else if i, name, found := pick(c, c.nodes); found && len(c.nodes) > 2 {
+		c.nodes = slices.Delete(c.nodes, i, i+1)
+		c.remove(c.node(name))
+	}
 }
 
 func (c *randomCluster) addNode() {
@@ -138,118 +209,45 @@ func (c *randomCluster) changeNode() {
 	}
 	patches := []string{
 		fmt.Sprintf(`{"metadata":{"labels":{"disk":%q}}}`, c.one("ssd", "hdd", "none")),
+		`{"metadata":{"labels":{"disk":null}}}`,
 		fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, v1.LabelTopologyZone, c.one("east", "west")),
+		fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, v1.LabelTopologyZone),
 		`{"metadata":{"annotations":{"note":"` + c.one("a", "b") + `"}}}`,
 		`{"spec":{"taints":[{"key":"keep","effect":"NoSchedule"}]}}`,
 		`{"spec":{"taints":null}}`,
 		`{"spec":{"taints":null},"metadata":{"labels":{"disk":"ssd"}}}`,
 		fmt.Sprintf(`{"spec":{"unschedulable":%v}}`, c.often(3)),
 		fmt.Sprintf(`{"status":{"allocatable":{"cpu":%q}}}`, c.one("1", "2", "4", "6")),
+		fmt.Sprintf(`{"status":{"allocatable":{"pods":%q}}}`, c.one("3", "5", "8")),
+		`{"status":{"declaredFeatures":["UserNamespacesHostNetworkSupport"]}}`,
+		`{"status":{"declaredFeatures":null}}`,
+		fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q}]}}`, c.one("True", "False")),
 	}
-	if err := c.Patch(c.node(name), patches[c.random.IntN(len(patches))]); err != nil {
-		c.t.Fatal(err)
-	}
+	c.patch(c.node(name), patches[c.random.IntN(len(patches))])
 }
 
-// addPod creates a pod that asks for something or other.
-func (c *randomCluster) addPod() {
-	name := c.name("p")
-	pod := c.pod(name)
-	pod.Labels = map[string]string{"app": c.one("web", "db", "job")}
-	container := v1.Container{Name: "c", Image: "i", Resources: v1.ResourceRequirements{
-		Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(c.one("100m", "500m", "1", "2", "3"))},
-	}}
-	if c.often(2) {
-		container.Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 8080}}
-	}
-	pod.Spec.Containers = []v1.Container{container}
-	if c.often(2) {
-		pod.Spec.NodeSelector = map[string]string{"disk": c.one("ssd", "hdd")}
-	}
-	if c.often(3) {
-		pod.Spec.Tolerations = []v1.Toleration{{Key: "keep", Operator: v1.TolerationOpExists}}
-	}
-	if c.often(2) {
-		pod.Spec.Priority = ptr.To(int32(c.random.IntN(3) * 100))
-	}
-	c.addRelations(pod)
-	if _, claim, found := pick(c, c.claims); found && c.often(3) {
-		pod.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{
-			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
-		}}}
-	}
-	c.create(pod)
-	c.pods = append(c.pods, name)
+// changeNamespace gives a namespace another label.
+func (c *randomCluster) changeNamespace() {
+	namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.one("default", "other")}}
+	c.patch(namespace, fmt.Sprintf(`{"metadata":{"labels":{"team":%s}}}`, c.one(`"a"`, `"b"`, "null")))
 }
 
-// addRelations has a pod be near others, or not.
-func (c *randomCluster) addRelations(pod *v1.Pod) {
-	key, other := c.one(v1.LabelHostname, v1.LabelTopologyZone), c.one("web", "db", "job")
-	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": other}}
-	terms := []v1.PodAffinityTerm{{TopologyKey: key, LabelSelector: selector}}
-	switch c.random.IntN(6) {
-	case 0:
-		pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms}}
-	case 1:
-		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms}}
-	case 2:
-		pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
-			TopologyKey: key, MaxSkew: 1, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: selector,
-		}}
-	}
+func (c *randomCluster) changeService() {
+	name := c.one("web", "db")
+	service := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": name}}}
+	c.comesOrGoes(c.there, "service "+name,
+		func() { c.create(service) },
+		func() { c.patch(service, fmt.Sprintf(`{"spec":{"selector":{"app":%q}}}`, c.one("web", "db", "job"))) },
+		func() { c.remove(service) })
 }
 
-// addVolume creates a claim, a volume, or both.
-func (c *randomCluster) addVolume() {
-	mode, class := v1.ReadWriteOnce, c.one("late", "early")
-	if c.often(4) {
-		mode = v1.ReadWriteOncePod
-	}
-	size := v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}
-	claim, volume := c.name("claim"), c.name("volume")
-	if c.often(8) {
-		created := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: claim}}
-		created.Spec = v1.PersistentVolumeClaimSpec{
-			AccessModes: []v1.PersistentVolumeAccessMode{mode}, StorageClassName: &class,
-			Resources: v1.VolumeResourceRequirements{Requests: size},
-		}
-		if c.often(5) {
-			created.Spec.VolumeName = volume
-			created.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
-			created.Status.Phase = v1.ClaimBound
-		}
-		c.create(created)
-		c.claims = append(c.claims, claim)
-	}
-	if c.often(8) {
-		created := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: volume}}
-		created.Spec = v1.PersistentVolumeSpec{
-			AccessModes: []v1.PersistentVolumeAccessMode{mode}, StorageClassName: class, Capacity: size,
-			PersistentVolumeSource: v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{Path: "/data"}},
-			NodeAffinity: &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
-				MatchExpressions: []v1.NodeSelectorRequirement{{
-					Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{c.one("east", "west")},
-				}},
-			}}}},
-		}
-		created.Status.Phase = v1.VolumeAvailable
-		c.create(created)
-	}
-}
-
-// run makes so many changes, some of them at the same time.
-func (c *randomCluster) run(changes int) {
-	c.t.Helper()
-	c.begin()
-	for range changes {
-		c.change()
-		if c.often(7) {
-			if err := c.Advance(time.Duration(c.random.IntN(15)) * time.Second); err != nil {
-				c.t.Fatal(err)
-			}
-		}
-	}
-	if err := c.Advance(time.Minute); err != nil {
-		c.t.Fatal(err)
-	}
+func (c *randomCluster) changeBudget() {
+	name := c.one("web", "db")
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	least := intstr.FromInt32(1)
+	budget.Spec = policyv1.PodDisruptionBudgetSpec{MinAvailable: &least, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}}
+	c.comesOrGoes(c.there, "budget "+name,
+		func() { c.create(budget) },
+		func() { c.patch(budget, fmt.Sprintf(`{"status":{"disruptionsAllowed":%d}}`, c.random.IntN(3))) },
+		func() { c.remove(budget) })
 }
