@@ -7,18 +7,55 @@ import (
 	"context"
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
 	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
+// inspected lets pods on nodes whose disks are known. It forgot that they can become known later.
+type inspected struct{}
+
+func (inspected) Name() string { return "Inspected" }
+
+func (inspected) Filter(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if node.Node().Labels["disk"] == "" {
+		return fwk.NewStatus(fwk.Unschedulable, "node(s) had no known disk")
+	}
+	return nil
+}
+
+func (inspected) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+	return []fwk.ClusterEventWithHint{{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add}}}, nil
+}
+
+// withInspected returns options for a simulation with the plugin beside those of the default profile.
+func withInspected() (simulate.Options, error) {
+	registry, configuration := plugins.NewInTreeRegistry(), profiles.Default()
+	enabled := &configuration.Profiles[0].Plugins.MultiPoint.Enabled
+	*enabled = append([]configv1.Plugin{{Name: "Inspected"}}, *enabled...)
+	err := registry.Register("Inspected", func(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) { return inspected{}, nil })
+	return simulate.Options{Configuration: configuration, Registry: registry}, err
+}
+
 // Which wake-ups does a scenario show to be missing?
 func ExampleRunAudit() {
-	input, err := simulate.Load([]string{"../testdata/scenarios/audit-existing-anti-affinity.yaml"}, simulate.LoadOptions{})
+	options, err := withInspected()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	audit, err := inspect.RunAudit(context.Background(), input, simulate.Options{})
+	input, err := simulate.Load([]string{"../testdata/scenarios/node-label-wakes-pod.yaml"}, simulate.LoadOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	audit, err := inspect.RunAudit(context.Background(), input, options)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -31,6 +68,6 @@ func ExampleRunAudit() {
 		}
 	}
 	// Output:
-	// 20s  pod default/visitor would go to node n2 since NodeAdd (Node n2 was added), but was left asleep
-	// InterPodAffinity NodeAdd skipped
+	// 20s  pod default/web would go to node n1 since NodeUpdateNodeLabel (Node n1 was changed), but was left asleep
+	// Inspected NodeUpdateNodeLabel notRegistered
 }

@@ -321,13 +321,8 @@ func TestBindingThatFailsMakesRoom(t *testing.T) {
 	}
 }
 
-// TestScenariosOfTheTestdata audits the in-tree plugins. What they miss is in the scenarios whose names begin with audit;
-// the hints of kube-scheduler's plugins, which these follow, miss it as well.
+// TestScenariosOfTheTestdata audits the in-tree plugins, which must miss nothing.
 func TestScenariosOfTheTestdata(t *testing.T) {
-	missed := map[string]inspect.Blame{
-		"audit-existing-anti-affinity.yaml": {Plugin: "InterPodAffinity", At: seconds(20), Event: "NodeAdd", Why: inspect.WhySkipped},
-		"audit-first-of-its-kind.yaml":      {Plugin: "InterPodAffinity", At: seconds(20), Event: "AssignedPodUpdatePodLabel", Why: inspect.WhySkipped},
-	}
 	paths, err := filepath.Glob("../testdata/scenarios/*.yaml")
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no scenarios", err)
@@ -345,12 +340,6 @@ func TestScenariosOfTheTestdata(t *testing.T) {
 			found, err := inspect.RunAudit(t.Context(), input, simulate.Options{})
 			if err != nil {
 				t.Fatal(err)
-			}
-			if want, known := missed[filepath.Base(path)]; known {
-				if len(found.Missed) != 1 || !cmp.Equal(found.Missed[0].Blame, []inspect.Blame{want}) {
-					t.Errorf("missed %+v, want one with %+v to blame", found.Missed, want)
-				}
-				return
 			}
 			for i := range found.Missed {
 				t.Errorf("%v %+v", &found.Missed[i], found.Missed[i].Blame)

@@ -24,7 +24,9 @@ import (
 const wantRegistrations = `
 DefaultPreemption     AssignedPod                        Delete                                      hint
 InterPodAffinity      AssignedPod                        Add|Delete|UpdatePodLabel                   hint
+InterPodAffinity      Namespace                          Add|Update                                  hint
 InterPodAffinity      Node                               Add|UpdateNodeLabel                         hint
+InterPodAffinity      Node                               Delete                                      hint
 InterPodAffinity      TargetPod                          UpdatePodLabel                              hint
 NodeAffinity          Node                               Add|UpdateNodeLabel                         hint
 NodeDeclaredFeatures  Node                               Add|UpdateNodeDeclaredFeature               hint
@@ -40,8 +42,11 @@ NodeResourcesFit      resource.k8s.io/DeviceClass        Add|Update             
 NodeUnschedulable     Node                               Add|UpdateNodeTaint                         hint
 NodeUnschedulable     TargetPod                          UpdatePodToleration                         hint
 NodeVolumeLimits      AssignedPod                        Delete                                      hint
+NodeVolumeLimits      Node                               Add                                         NOHINT
 NodeVolumeLimits      PersistentVolumeClaim              Add                                         hint
+NodeVolumeLimits      storage.k8s.io/CSIDriver           Update|Delete                               hint
 NodeVolumeLimits      storage.k8s.io/CSINode             Add                                         NOHINT
+NodeVolumeLimits      storage.k8s.io/CSINode             Delete                                      NOHINT
 NodeVolumeLimits      storage.k8s.io/CSINode             Update                                      hint
 NodeVolumeLimits      storage.k8s.io/VolumeAttachment    Delete                                      hint
 PodTopologySpread     AssignedPod                        Add|Delete|UpdatePodLabel                   hint
@@ -53,12 +58,14 @@ TaintToleration       TargetPod                          UpdatePodToleration    
 VolumeBinding         Node                               Add|UpdateNodeLabel                         NOHINT
 VolumeBinding         PersistentVolume                   Add|Update                                  NOHINT
 VolumeBinding         PersistentVolumeClaim              Add|Update                                  hint
+VolumeBinding         storage.k8s.io/CSIDriver           Delete                                      hint
 VolumeBinding         storage.k8s.io/CSIDriver           Update                                      hint
 VolumeBinding         storage.k8s.io/CSINode             Add|Update                                  hint
 VolumeBinding         storage.k8s.io/CSIStorageCapacity  Add|Update                                  hint
 VolumeBinding         storage.k8s.io/StorageClass        Add|Update                                  hint
 VolumeRestrictions    AssignedPod                        Delete                                      hint
 VolumeRestrictions    Node                               Add                                         NOHINT
+VolumeRestrictions    Node                               Delete                                      hint
 VolumeRestrictions    PersistentVolumeClaim              Add                                         hint
 VolumeZone            Node                               Add|UpdateNodeLabel                         NOHINT
 VolumeZone            PersistentVolume                   Add|Update                                  hint

@@ -132,6 +132,8 @@ func withoutScenario() map[string]string {
 		"NodeResourcesFit resource.k8s.io/DeviceClassAdd":    "DynamicResources has a say in it",
 		"NodeResourcesFit resource.k8s.io/DeviceClassUpdate": "DynamicResources has a say in it",
 
+		"InterPodAffinity NamespaceAdd": "pods come after their namespace, and their own events wake",
+
 		"NodeVolumeLimits PersistentVolumeClaimAdd": "VolumeRestrictions and VolumeBinding miss the claim first",
 		"VolumeZone PersistentVolumeClaimAdd":       "VolumeRestrictions misses the claim first",
 		"VolumeZone PersistentVolumeClaimUpdate":    "VolumeBinding rejects pods with claims that are not bound first",

@@ -89,7 +89,7 @@ func TestReportAsJSON(t *testing.T) {
   "attempts": 2,
   "wasted": 0,
   "wakeups": 0,
-  "events": 2,
+  "events": 3,
   "virtualSeconds": 12.5,
   "wallSeconds": 0
  },

@@ -4,9 +4,12 @@
 package interpodaffinity
 
 import (
+	"cmp"
 	"context"
+	"maps"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -16,13 +19,13 @@ import (
 // EventsToRegister implements fwk.EnqueueExtensions.
 //
 // The hints read the required terms of the pod, and its labels and namespace, because terms of other pods may match
-// them. The plugin signs labels alone, and no pod with terms; [Plugin.HintClass] covers it all. Nothing is looked up: a
-// term that selects namespaces by label matches no pod here, unless it selects all of them.
+// them. The plugin signs labels alone, and no pod with terms; [Plugin.HintClass] covers it all. The labels of namespaces
+// and the pods on a node are looked up.
 func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Add | fwk.Delete | fwk.UpdatePodLabel},
-			QueueingHintFn: framework.HintFor(afterPodChange),
+			QueueingHintFn: framework.HintFor(pl.afterPodChange),
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.UpdatePodLabel},
@@ -30,39 +33,92 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeLabel},
-			QueueingHintFn: framework.HintFor(afterNodeChange),
+			QueueingHintFn: framework.HintFor(pl.afterNodeChange),
+		},
+		// The pods of a deleted node count no more, even before they are deleted themselves.
+		{
+			Event:          fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Delete},
+			QueueingHintFn: framework.HintFor(pl.afterNodeChange),
+		},
+		// Terms, of the pod or of others, may select namespaces by label.
+		{
+			Event:          fwk.ClusterEvent{Resource: framework.Namespace, ActionType: fwk.Add | fwk.Update},
+			QueueingHintFn: framework.HintFor(afterNamespaceChange),
 		},
 	}, nil
 }
 
+// afterNamespaceChange wakes pods if the labels of a namespace change. Whether any term selects by them is not looked at.
+func afterNamespaceChange(_ klog.Logger, _ *v1.Pod, oldNamespace, newNamespace *v1.Namespace) (fwk.QueueingHint, error) {
+	if newNamespace == nil {
+		return fwk.Queue, nil
+	}
+	var before map[string]string
+	if oldNamespace != nil {
+		before = oldNamespace.Labels
+	}
+	return queueIf(!maps.Equal(before, newNamespace.Labels)), nil
+}
+
 // afterPodChange wakes the pod if there is a pod now that meets its affinity, or one less that anti-affinity kept it
-// away from.
-func afterPodChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
+// away from, or one less of those without which it would be the first of its kind.
+func (pl *Plugin) afterPodChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
 	if !hasPlace(oldPod) || !hasPlace(newPod) {
 		return fwk.QueueSkip, nil
+	}
+	other := cmp.Or(newPod, oldPod)
+	if other == nil {
+		return fwk.Queue, nil
 	}
 	affinity, antiAffinity, err := requiredTerms(pod)
 	if err != nil {
 		return fwk.Queue, err
 	}
-	switch {
-	case oldPod != nil && newPod != nil:
-		joins := !matchesAll(affinity, oldPod, nil) && matchesAll(affinity, newPod, nil)
-		leaves := matchesAny(antiAffinity, oldPod, nil) && !matchesAny(antiAffinity, newPod, nil)
-		return queueIf(joins || leaves), nil
-	case newPod != nil:
-		return queueIf(matchesAll(affinity, newPod, nil)), nil
-	case oldPod != nil:
-		if matchesAny(antiAffinity, oldPod, nil) {
-			return fwk.Queue, nil
-		}
-		ofOther, err := requiredAntiAffinity(oldPod)
-		if err != nil {
+	labelsOfOther, err := pl.namespaceLabels(other.Namespace)
+	if err != nil {
+		return fwk.Queue, err
+	}
+	met, meets := matchesIf(oldPod, affinity, labelsOfOther, matchesAll), matchesIf(newPod, affinity, labelsOfOther, matchesAll)
+	repelled, repels := matchesIf(oldPod, antiAffinity, labelsOfOther, matchesAny), matchesIf(newPod, antiAffinity, labelsOfOther, matchesAny)
+	if !met && meets || repelled && !repels {
+		return fwk.Queue, nil
+	}
+	if met && !meets {
+		if first, err := pl.mayBeFirst(affinity, pod); first || err != nil {
 			return fwk.Queue, err
 		}
-		return queueIf(matchesAny(ofOther, pod, nil)), nil
 	}
-	return fwk.Queue, nil
+	if newPod != nil {
+		return fwk.QueueSkip, nil
+	}
+	return pl.afterRepellingPodDeleted(pod, oldPod)
+}
+
+// afterRepellingPodDeleted wakes the pod if the deleted one had anti-affinity to it.
+func (pl *Plugin) afterRepellingPodDeleted(pod, deleted *v1.Pod) (fwk.QueueingHint, error) {
+	terms, err := requiredAntiAffinity(deleted)
+	if err != nil {
+		return fwk.Queue, err
+	}
+	namespaceLabels, err := pl.namespaceLabels(pod.Namespace)
+	if err != nil {
+		return fwk.Queue, err
+	}
+	return queueIf(matchesAny(terms, pod, namespaceLabels)), nil
+}
+
+// matchesIf tells whether there is a pod and it matches.
+func matchesIf(pod *v1.Pod, terms []fwk.AffinityTerm, namespaceLabels labels.Set, matches func([]fwk.AffinityTerm, *v1.Pod, labels.Set) bool) bool {
+	return pod != nil && matches(terms, pod, namespaceLabels)
+}
+
+// mayBeFirst tells whether a pod meets its own affinity, so that it may go anywhere while no other pod does.
+func (pl *Plugin) mayBeFirst(affinity []fwk.AffinityTerm, pod *v1.Pod) (bool, error) {
+	if len(affinity) == 0 {
+		return false, nil
+	}
+	namespaceLabels, err := pl.namespaceLabels(pod.Namespace)
+	return matchesAll(affinity, pod, namespaceLabels), err
 }
 
 // hasPlace tells whether a pod of an event has a place, or one kept for it.
@@ -76,9 +132,10 @@ func afterSelfChange(klog.Logger, *v1.Pod, any, any) (fwk.QueueingHint, error) {
 }
 
 // afterNodeChange wakes the pod if its terms see the node in another domain than before: those of affinity, if it came
-// into one, those of anti-affinity, if it left one. A new node helps anti-affinity, whatever its labels are.
-func afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
-	if newNode == nil {
+// into one, those of anti-affinity, if it left one. A new node helps against anti-affinity, of the pod's own or of others,
+// whatever its labels are. If the node is deleted it has left all its domains.
+func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
+	if oldNode == nil && newNode == nil {
 		return fwk.Queue, nil
 	}
 	affinity, antiAffinity, err := requiredTerms(pod)
@@ -86,9 +143,23 @@ func afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk
 		return fwk.Queue, err
 	}
 	if oldNode == nil {
-		return queueIf(len(antiAffinity) > 0 || entersDomain(affinity, nil, newNode.Labels)), nil
+		helps := len(antiAffinity) > 0 || len(affinity) == 0 || entersDomain(affinity, nil, newNode.Labels)
+		return queueIf(helps), nil
 	}
-	return queueIf(entersDomain(affinity, oldNode.Labels, newNode.Labels) || entersDomain(antiAffinity, newNode.Labels, oldNode.Labels)), nil
+	var now map[string]string
+	if newNode != nil {
+		now = newNode.Labels
+	}
+	if newNode != nil && entersDomain(affinity, oldNode.Labels, now) || entersDomain(antiAffinity, now, oldNode.Labels) {
+		return fwk.Queue, nil
+	}
+	if entersDomain(affinity, now, oldNode.Labels) {
+		if first, err := pl.mayBeFirst(affinity, pod); first || err != nil {
+			return fwk.Queue, err
+		}
+	}
+	left, err := pl.domainLeft(pod, oldNode, now)
+	return queueIf(left || err != nil), err
 }
 
 // entersDomain tells whether labels have a topology key of some term with another value than before, or newly.

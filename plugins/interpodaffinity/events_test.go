@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 )
 
@@ -36,6 +38,7 @@ func TestHintAfterPodChange(t *testing.T) {
 	likesTwo := pod("p", "web", to(term("zone", "db"), term("zone", "", matching("tier", "Exists"))))
 	tiered := fixture.Labelled(labels("app", "db", "tier", "back"))
 	plain := pod("p", "web")
+	ring := pod("p", "ring", to(term("zone", "ring")))
 	tests := []struct {
 		name     string
 		pod      *v1.Pod
@@ -52,7 +55,8 @@ func TestHintAfterPodChange(t *testing.T) {
 		{"add: matches anti-affinity", dislikes, nil, placed("db"), fwk.QueueSkip},
 		{"add: no terms", plain, nil, placed("db"), fwk.QueueSkip},
 		{"add: all namespaces", pod("p", "web", to(term("zone", "db", ofAll))), nil, placed("db", inNamespace("a1")), fwk.Queue},
-		{"add: namespaces by label are not looked up", pod("p", "web", to(term("zone", "db", ofTeam("a")))), nil, placed("db", inNamespace("a1")), fwk.QueueSkip},
+		{"add: namespaces by label", pod("p", "web", to(term("zone", "db", ofTeam("a")))), nil, placed("db", inNamespace("a1")), fwk.Queue},
+		{"add: another namespace than those by label", pod("p", "web", to(term("zone", "db", ofTeam("a")))), nil, placed("db", inNamespace("b1")), fwk.QueueSkip},
 		{"update: matches affinity now", likes, placed("x"), placed("db"), fwk.Queue},
 		{"update: no longer matches affinity", likes, placed("db"), placed("x"), fwk.QueueSkip},
 		{"update: matched affinity before already", likes, placed("db"), placed("db", tiered), fwk.QueueSkip},
@@ -71,6 +75,13 @@ func TestHintAfterPodChange(t *testing.T) {
 		{"delete: had anti-affinity to the pod", plain, placed("db", from(term("zone", "web"))), nil, fwk.Queue},
 		{"delete: had anti-affinity to other pods", plain, placed("db", from(term("zone", "x"))), nil, fwk.QueueSkip},
 		{"delete: had anti-affinity in its own namespace", plain, placed("db", inNamespace("a1"), from(term("zone", "web"))), nil, fwk.QueueSkip},
+		{"delete: had anti-affinity to namespaces by label", pod("p", "web", inNamespace("a1")), placed("db", from(term("zone", "web", ofTeam("a")))), nil, fwk.Queue},
+		{"delete: had anti-affinity to other namespaces by label", pod("p", "web", inNamespace("b1")), placed("db", from(term("zone", "web", ofTeam("a")))), nil, fwk.QueueSkip},
+		{"delete: anti-affinity to namespaces by label", pod("p", "web", from(term("zone", "db", ofTeam("a")))), placed("db", inNamespace("a1")), nil, fwk.Queue},
+		{"delete: the pod may be the first of its kind", ring, placed("ring"), nil, fwk.Queue},
+		{"delete: of another kind", ring, placed("db"), nil, fwk.QueueSkip},
+		{"update: the pod may be the first of its kind", ring, placed("ring"), placed("db"), fwk.Queue},
+		{"update: stays of its kind", ring, placed("ring"), placed("ring", fixture.Labelled(labels("app", "ring", "tier", "back"))), fwk.QueueSkip},
 		{"delete: had preferred anti-affinity", plain, placed("db", rarely(weighted(1, term("zone", "web")))), nil, fwk.QueueSkip},
 	}
 	hint := fixture.Hint(t, newPlugin(t, nil, nil, namespaces()...), fwk.AssignedPod, podActions)
@@ -84,6 +95,18 @@ func TestHintAfterPodChange(t *testing.T) {
 	})
 }
 
+func TestHintAfterNamespaceChange(t *testing.T) {
+	namespace := func(pairs ...string) *v1.Namespace {
+		return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: labels(pairs...)}}
+	}
+	hint := fixture.Hint(t, newPlugin(t, nil, nil), framework.Namespace, fwk.Add|fwk.Update)
+	fixture.CheckHint(t, hint, pod("p", "web"), namespace("team", "a"), namespace("team", "b"), fwk.Queue)
+	fixture.CheckHint(t, hint, pod("p", "web"), namespace("team", "a"), namespace(), fwk.Queue)
+	fixture.CheckHint(t, hint, pod("p", "web"), namespace("team", "a"), namespace("team", "a"), fwk.QueueSkip)
+	fixture.CheckHint(t, hint, pod("p", "web"), nil, namespace("team", "a"), fwk.Queue)
+	fixture.CheckHint(t, hint, pod("p", "web"), nil, namespace(), fwk.QueueSkip)
+}
+
 func TestHintAfterSelfChange(t *testing.T) {
 	hint := fixture.Hint(t, newPlugin(t, nil, nil), fwk.TargetPod, fwk.UpdatePodLabel)
 	fixture.CheckHint(t, hint, pod("p", "web"), pod("p", "db"), pod("p", "web"), fwk.Queue)
@@ -95,6 +118,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 	z1, z2, none := aNode("zone", "z1"), aNode("zone", "z2"), aNode()
 	likes, dislikes, plain := pod("p", "web", to(term("zone", "db"))), pod("p", "web", from(term("zone", "db"))), pod("p", "web")
 	likesTwo := pod("p", "web", to(term("host", "db"), term("zone", "db")))
+	ring := pod("p", "ring", to(term("zone", "ring")))
 	tests := []struct {
 		name     string
 		pod      *v1.Pod
@@ -106,7 +130,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"add: affinity, has one of two keys", likesTwo, nil, z1, fwk.Queue},
 		{"add: anti-affinity, has the key", dislikes, nil, z1, fwk.Queue},
 		{"add: anti-affinity, lacks the key", dislikes, nil, none, fwk.Queue},
-		{"add: no terms", plain, nil, z1, fwk.QueueSkip},
+		{"add: no terms, because of anti-affinity of others", plain, nil, z1, fwk.Queue},
 		{"update: affinity, key appears", likes, none, z1, fwk.Queue},
 		{"update: affinity, value changes", likes, z1, z2, fwk.Queue},
 		{"update: affinity, key disappears", likes, z1, none, fwk.QueueSkip},
@@ -118,15 +142,36 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"update: anti-affinity, another label changes", dislikes, z1, aNode("zone", "z1", "disk", "ssd"), fwk.QueueSkip},
 		{"update: an empty value appears", likes, none, aNode("zone", ""), fwk.Queue},
 		{"update: no terms", plain, z1, z2, fwk.QueueSkip},
+		{"update: key disappears, the pod may be the first of its kind", ring, z1, none, fwk.Queue},
+		{"update: anti-affinity of a pod on the node, value changes", pod("p", "repelled"), z1, z2, fwk.Queue},
+		{"update: anti-affinity of a pod on the node, key disappears", pod("p", "repelled"), z1, none, fwk.Queue},
+		{"update: anti-affinity of a pod on the node, key appears", pod("p", "repelled"), none, z1, fwk.QueueSkip},
+		{"update: anti-affinity of a pod on the node, another label changes", pod("p", "repelled"), z1, aNode("zone", "z1", "disk", "ssd"), fwk.QueueSkip},
+		{"update: anti-affinity of a pod on the node to another namespace", pod("p", "repelled", inNamespace("b1")), z1, z2, fwk.QueueSkip},
+		{"update: anti-affinity of a pod on the node to namespaces by label", pod("p", "web", inNamespace("a1")), z1, z2, fwk.Queue},
+		{"update: anti-affinity of a pod on another node", pod("p", "repelled"), fixture.Node("n2", fixture.NodeLabels(labels("zone", "z1"))), none, fwk.QueueSkip},
+		{"delete: affinity", likes, z1, nil, fwk.QueueSkip},
+		{"delete: anti-affinity, has the key", dislikes, z1, nil, fwk.Queue},
+		{"delete: anti-affinity, lacks the key", dislikes, none, nil, fwk.QueueSkip},
+		{"delete: the pod may be the first of its kind", ring, z1, nil, fwk.Queue},
+		{"delete: anti-affinity of a pod on the node", pod("p", "repelled"), z1, nil, fwk.Queue},
+		{"delete: no terms", plain, z1, nil, fwk.QueueSkip},
 	}
-	hint := fixture.Hint(t, newPlugin(t, nil, nil), fwk.Node, nodeActions)
+	repelling := pod("r", "r", fixture.OnNode("n1"), from(term("zone", "repelled"), term("zone", "web", ofTeam("a"))))
+	pl := newPlugin(t, nil, nil, append(namespaces(), repelling)...)
+	hint, deleted := fixture.Hint(t, pl, fwk.Node, nodeActions), fixture.Hint(t, pl, fwk.Node, fwk.Delete)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			hint := hint
+			if tt.new == nil {
+				hint = deleted
+			}
 			fixture.CheckHint(t, hint, tt.pod, untyped(tt.old), untyped(tt.new), tt.want)
 		})
 	}
 	t.Run("wrong and absent objects", func(t *testing.T) {
 		fixture.CheckHintObjects(t, hint, likes, nil)
+		fixture.CheckHintObjects(t, deleted, dislikes, z1)
 	})
 }
 

@@ -10,8 +10,8 @@
 //     it matches the pod being scheduled; IgnorePreferredTermsOfExistingPods saves looking for preferences of pods on
 //     nodes where the pod being scheduled has none.
 //   - Wakes on: an assigned pod is added, deleted or gets other labels, so that an affinity of the waiting pod is met, or
-//     an anti-affinity of either no longer in the way; a node that affinity terms can be about is added, or moves to
-//     another domain; the pod itself gets other labels.
+//     an anti-affinity of either no longer in the way; a node that affinity terms can be about is added, deleted, or moves
+//     to another domain; the pod itself gets other labels.
 //   - Reads: the pod's namespace, the labels of that, its labels and affinity terms; the labels of all nodes, and all pods
 //     on them. Which namespaces a term of the pod selects is looked up once a scheduling cycle.
 //
@@ -23,6 +23,7 @@ import (
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	clientcache "k8s.io/client-go/tools/cache"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
@@ -60,6 +61,8 @@ var (
 type Plugin struct {
 	handle     fwk.Handle
 	namespaces corelisters.NamespaceLister
+	// repelling has the pods with required anti-affinity by their node, for hints.
+	repelling clientcache.Indexer
 	// hardWeight is what a required affinity of a pod on a node is worth.
 	hardWeight int64
 	// ownPreferencesOnly tells not to score for a pod without preferences.
@@ -67,7 +70,7 @@ type Plugin struct {
 }
 
 // New builds the plugin from *configv1.InterPodAffinityArgs, where nil means all defaults. The handle must have an
-// informer factory.
+// informer factory; New adds an index to its informer of pods.
 func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 	args, err := pluginargs.Of[configv1.InterPodAffinityArgs](Name, object)
 	if err != nil {
@@ -80,8 +83,13 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err != nil {
 		return nil, err
 	}
+	repelling, err := indexRepelling(factory.Core().V1().Pods().Informer())
+	if err != nil {
+		return nil, err
+	}
 	return &Plugin{
 		handle:             handle,
+		repelling:          repelling,
 		namespaces:         factory.Core().V1().Namespaces().Lister(),
 		hardWeight:         int64(ptr.Deref(args.HardPodAffinityWeight, 0)),
 		ownPreferencesOnly: args.IgnorePreferredTermsOfExistingPods,

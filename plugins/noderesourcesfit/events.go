@@ -54,14 +54,14 @@ func afterPodDeleted(_ klog.Logger, _ *v1.Pod, deleted, _ *v1.Pod) (fwk.Queueing
 }
 
 // afterNodeChange wakes the pod if it would fit the node as it is now, were it empty, and the node is new or offers
-// more of something that the pod needs than before. Ignored resources are not ignored here.
+// more of something that the pod needs than before. Resources that Filter ignores need not fit.
 func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
 	if newNode == nil {
 		return fwk.Queue, nil
 	}
 	request, offered := noderesources.Request(pod), framework.NewResource(newNode.Status.Allocatable)
 	empty := &capacity{allocatable: offered, requested: &framework.Resource{}}
-	if len(pl.missing(request, empty, ignoredResources{})) > 0 {
+	if len(pl.missing(request, empty, pl.ignored)) > 0 {
 		return fwk.QueueSkip, nil
 	}
 	if oldNode == nil || pl.offersMore(request, framework.NewResource(oldNode.Status.Allocatable), offered) {

@@ -91,11 +91,12 @@ func TestHintAfterNodeChange(t *testing.T) {
 			fixture.CheckHint(t, hint, tt.pod, old, tt.new, tt.want)
 		})
 	}
-	t.Run("ignored resources are not ignored", func(t *testing.T) {
+	t.Run("ignored resources need not fit", func(t *testing.T) {
 		args := strategy(configv1.LeastAllocated, "cpu")
 		args.IgnoredResources = []string{gpu}
 		hint := fixture.Hint(t, newPlugin(t, args, nil), fwk.Node, fwk.Add|fwk.UpdateNodeAllocatable)
-		fixture.CheckHint(t, hint, requests(gpu, "1"), nil, big, fwk.QueueSkip)
+		fixture.CheckHint(t, hint, requests(gpu, "1"), nil, big, fwk.Queue)
+		fixture.CheckHint(t, hint, requests(gpu, "1", "cpu", "8"), nil, big, fwk.QueueSkip)
 	})
 	t.Run("a resource served by devices", func(t *testing.T) {
 		dra := &fixture.DeviceClasses{Serving: map[v1.ResourceName]string{gpu: "gpus"}}

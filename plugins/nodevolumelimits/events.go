@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
@@ -24,6 +25,13 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 	return []fwk.ClusterEventWithHint{
 		// A new CSINode may bring any driver, and makes in-tree volumes count.
 		{Event: fwk.ClusterEvent{Resource: fwk.CSINode, ActionType: fwk.Add}},
+		// A node without CSINode has no limits, whether it never had one or lost it.
+		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add}},
+		{Event: fwk.ClusterEvent{Resource: fwk.CSINode, ActionType: fwk.Delete}},
+		{
+			Event:          fwk.ClusterEvent{Resource: fwk.CSIDriver, ActionType: fwk.Update | fwk.Delete},
+			QueueingHintFn: framework.HintFor(afterDriverChange),
+		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.CSINode, ActionType: fwk.Update},
 			QueueingHintFn: framework.HintFor(afterCSINodeUpdated),
@@ -43,19 +51,39 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 	}, nil
 }
 
-// afterCSINodeUpdated wakes pods if any driver can attach more volumes than before. No limit counts as a limit of zero
-// here, so that a limit that is taken away wakes nobody.
+// afterCSINodeUpdated wakes pods if any driver is new, can attach more volumes than before, or has no limit any more.
 func afterCSINodeUpdated(_ klog.Logger, _ *v1.Pod, oldNode, newNode *storagev1.CSINode) (fwk.QueueingHint, error) {
 	if newNode == nil {
 		return fwk.Queue, nil
 	}
-	before := limitsOf(oldNode)
-	for driver, limit := range limitsOf(newNode) {
+	before, now := limitsOf(oldNode), limitsOf(newNode)
+	for driver, limit := range now {
 		if limit > before[driver] {
 			return fwk.Queue, nil
 		}
 	}
+	for driver := range before {
+		if _, limited := now[driver]; !limited {
+			return fwk.Queue, nil
+		}
+	}
+	if installed(newNode).Difference(installed(oldNode)).Len() > 0 {
+		return fwk.Queue, nil
+	}
 	return fwk.QueueSkip, nil
+}
+
+// afterDriverChange wakes pods if the driver kept them off nodes without it, and does not any more.
+func afterDriverChange(_ klog.Logger, _ *v1.Pod, oldDriver, newDriver *storagev1.CSIDriver) (fwk.QueueingHint, error) {
+	if oldDriver == nil || keepsAway(oldDriver) && !keepsAway(newDriver) {
+		return fwk.Queue, nil
+	}
+	return fwk.QueueSkip, nil
+}
+
+// keepsAway tells whether a driver keeps pods off nodes without it. One that is deleted does not.
+func keepsAway(driver *storagev1.CSIDriver) bool {
+	return driver != nil && ptr.Deref(driver.Spec.PreventPodSchedulingIfMissing, false)
 }
 
 // afterPodDeleted wakes pods if the deleted one had volumes that may have counted, and a place or one kept for it.
@@ -80,15 +108,14 @@ func afterClaimAdded(_ klog.Logger, pod *v1.Pod, _, added *v1.PersistentVolumeCl
 	return fwk.QueueSkip, nil
 }
 
-// afterDetached wakes the pod if it names any claim, or has an inline volume for the driver that detached one. Ephemeral
-// volumes are not looked at.
+// afterDetached wakes the pod if it has any claim, or has an inline volume for the driver that detached one.
 func (pl *Plugin) afterDetached(logger klog.Logger, pod *v1.Pod, detached, _ *storagev1.VolumeAttachment) (fwk.QueueingHint, error) {
 	if detached == nil {
 		return fwk.Queue, nil
 	}
 	for i := range pod.Spec.Volumes {
 		volume := &pod.Spec.Volumes[i]
-		if volume.PersistentVolumeClaim != nil {
+		if volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil {
 			return fwk.Queue, nil
 		}
 		if !pl.translator.IsInlineMigratable(volume) {

@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/klog/v2/ktesting"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 )
@@ -24,11 +25,13 @@ func TestHintAfterCSINodeUpdated(t *testing.T) {
 		{"limit is the same", csiNode(limit{"d", 1}), csiNode(limit{"d", 1}), fwk.QueueSkip},
 		{"limit shrank", csiNode(limit{"d", 2}), csiNode(limit{"d", 1}), fwk.QueueSkip},
 		{"driver added with a limit", csiNode(), csiNode(limit{"d", 1}), fwk.Queue},
-		{"driver added without a limit", csiNode(), csiNode(limit{"d", -1}), fwk.QueueSkip},
-		{"driver added with a limit of zero", csiNode(), csiNode(limit{"d", 0}), fwk.QueueSkip},
+		{"driver added without a limit", csiNode(), csiNode(limit{"d", -1}), fwk.Queue},
+		{"driver added with a limit of zero", csiNode(), csiNode(limit{"d", 0}), fwk.Queue},
+		{"driver has no limit still", csiNode(limit{"d", -1}), csiNode(limit{"d", -1}), fwk.QueueSkip},
 		{"driver got a limit", csiNode(limit{"d", -1}), csiNode(limit{"d", 1}), fwk.Queue},
-		{"driver lost its limit", csiNode(limit{"d", 1}), csiNode(limit{"d", -1}), fwk.QueueSkip},
-		{"driver removed", csiNode(limit{"d", 1}), csiNode(), fwk.QueueSkip},
+		{"driver lost its limit", csiNode(limit{"d", 1}), csiNode(limit{"d", -1}), fwk.Queue},
+		{"driver removed with its limit", csiNode(limit{"d", 1}), csiNode(), fwk.Queue},
+		{"driver without a limit removed", csiNode(limit{"d", -1}), csiNode(), fwk.QueueSkip},
 		{"one of two grew", csiNode(limit{"d", 2}, limit{"e", 1}), csiNode(limit{"d", 1}, limit{"e", 2}), fwk.Queue},
 	}
 	hint := fixture.Hint(t, newPlugin(t), fwk.CSINode, fwk.Update)
@@ -38,6 +41,22 @@ func TestHintAfterCSINodeUpdated(t *testing.T) {
 		})
 	}
 	fixture.CheckHintObjects(t, hint, claiming("c"), nil)
+}
+
+func TestHintAfterDriverChange(t *testing.T) {
+	driver := func(prevents *bool) *storagev1.CSIDriver {
+		return &storagev1.CSIDriver{Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: prevents}}
+	}
+	yes, no, silent := driver(ptr.To(true)), driver(ptr.To(false)), driver(nil)
+	hint := fixture.Hint(t, newPlugin(t), fwk.CSIDriver, fwk.Update|fwk.Delete)
+	fixture.CheckHint(t, hint, claiming("c"), yes, no, fwk.Queue)
+	fixture.CheckHint(t, hint, claiming("c"), yes, silent, fwk.Queue)
+	fixture.CheckHint(t, hint, claiming("c"), yes, yes, fwk.QueueSkip)
+	fixture.CheckHint(t, hint, claiming("c"), no, yes, fwk.QueueSkip)
+	fixture.CheckHint(t, hint, claiming("c"), silent, no, fwk.QueueSkip)
+	fixture.CheckHint(t, hint, claiming("c"), yes, nil, fwk.Queue)
+	fixture.CheckHint(t, hint, claiming("c"), no, nil, fwk.QueueSkip)
+	fixture.CheckHintObjects(t, hint, claiming("c"), no)
 }
 
 func TestHintAfterPodDeleted(t *testing.T) {
@@ -104,7 +123,7 @@ func TestHintAfterDetached(t *testing.T) {
 		{"claim, whatever its driver", claiming("c"), fwk.Queue},
 		{"inline volume of the driver", inline(emptyDir(), inlineEBS("x")), fwk.Queue},
 		{"inline volume of another driver", inline(inlineVSphere()), fwk.QueueSkip},
-		{"ephemeral volume", fixture.Pod("p", fixture.Ephemeral("e")), fwk.QueueSkip},
+		{"ephemeral volume", fixture.Pod("p", fixture.Ephemeral("e")), fwk.Queue},
 		{"no volumes", fixture.Pod("p"), fwk.QueueSkip},
 	}
 	hint := fixture.Hint(t, newPlugin(t), fwk.VolumeAttachment, fwk.Delete)

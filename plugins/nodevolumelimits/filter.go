@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
 )
@@ -87,15 +86,10 @@ func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nod
 
 // checkInstalled rejects the node if it lacks a driver that asks pods not to go where it is missing.
 func (pl *Plugin) checkInstalled(wanted sets.Set[disk], csiNode *storagev1.CSINode) *fwk.Status {
-	installed := sets.New[string]()
-	if csiNode != nil {
-		for i := range csiNode.Spec.Drivers {
-			installed.Insert(csiNode.Spec.Drivers[i].Name)
-		}
-	}
+	there := installed(csiNode)
 	var missing []string
 	for wanted := range wanted {
-		if !installed.Has(wanted.driver) {
+		if !there.Has(wanted.driver) {
 			missing = append(missing, wanted.driver)
 		}
 	}
@@ -106,11 +100,22 @@ func (pl *Plugin) checkInstalled(wanted sets.Set[disk], csiNode *storagev1.CSINo
 		case apierrors.IsNotFound(err):
 		case err != nil:
 			return fwk.AsStatus(fmt.Errorf("looking up CSIDriver %s: %w", name, err))
-		case ptr.Deref(driver.Spec.PreventPodSchedulingIfMissing, false):
+		case keepsAway(driver):
 			return fwk.NewStatus(fwk.Unschedulable, name+" CSI driver is not installed on the node")
 		}
 	}
 	return nil
+}
+
+// installed returns the drivers that a node has.
+func installed(csiNode *storagev1.CSINode) sets.Set[string] {
+	names := sets.New[string]()
+	if csiNode != nil {
+		for i := range csiNode.Spec.Drivers {
+			names.Insert(csiNode.Spec.Drivers[i].Name)
+		}
+	}
+	return names
 }
 
 // limitsOf returns how many volumes each driver of a node can attach; drivers without a limit are left out.

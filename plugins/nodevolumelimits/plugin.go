@@ -6,8 +6,8 @@
 //
 //   - Extension points: PreFilter, Filter, Sign.
 //   - Arguments: none.
-//   - Wakes on: a pod with volumes is deleted; a claim of the pod is added; a node gets a CSI driver, or a higher limit;
-//     a volume is detached.
+//   - Wakes on: a pod with volumes is deleted; a claim of the pod is added; a node is added, gets a CSI driver, a higher
+//     limit or none; a driver does not keep pods off the nodes without it any more; a volume is detached.
 //   - Reads: the volumes of the pod and of the pods on the node, with their claims, persistent volumes and storage
 //     classes; the CSINode of the node, its VolumeAttachments, and CSIDrivers.
 //

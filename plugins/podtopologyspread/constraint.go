@@ -95,9 +95,13 @@ func newConstraint(written *v1.TopologySpreadConstraint, selector labels.Selecto
 		selector:      selector,
 		maxSkew:       int64(written.MaxSkew),
 		minDomains:    int64(ptr.Deref(written.MinDomains, 1)),
-		honorAffinity: ptr.Deref(written.NodeAffinityPolicy, v1.NodeInclusionPolicyHonor) == v1.NodeInclusionPolicyHonor,
+		honorAffinity: honorsAffinity(written),
 		honorTaints:   honorsTaints(written),
 	}
+}
+
+func honorsAffinity(written *v1.TopologySpreadConstraint) bool {
+	return ptr.Deref(written.NodeAffinityPolicy, v1.NodeInclusionPolicyHonor) == v1.NodeInclusionPolicyHonor
 }
 
 func honorsTaints(written *v1.TopologySpreadConstraint) bool {

@@ -5,9 +5,11 @@ package podtopologyspread
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -16,9 +18,10 @@ import (
 
 // EventsToRegister implements fwk.EnqueueExtensions.
 //
-// The hints read the namespace of the pod and its hard constraints: their topology keys, their policy for taints, and
-// what they select. The plugin signs none of that, because it signs pods only where there are no constraints;
-// [Plugin.HintClass] covers it. Tolerations and node affinity, which decide what counts, are not looked at by hints.
+// The hints read the namespace of the pod and its hard constraints: their topology keys, their policies, and what they
+// select; and the node selector and required node affinity of the pod, where they decide which nodes count. The plugin
+// signs none of that, because it signs pods only where there are no constraints; [Plugin.HintClass] covers it. Tolerations,
+// which decide what counts, too, are not looked at by hints.
 func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{
@@ -85,8 +88,8 @@ func (pl *Plugin) afterSelfChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (f
 	return queueIf(selectionChanged(constraints, oldPod, newPod)), nil
 }
 
-// afterNodeChange wakes the pod if a node in a domain of every constraint comes or goes, moves to another domain, or
-// may count where it did not before because of its taints.
+// afterNodeChange wakes the pod if a node in a domain of every constraint comes or goes, moves to another domain, may
+// count where it did not before because of its taints, or begins or ceases to count because the pod may go there or not.
 func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
 	constraints, err := pl.constraints(pod, v1.DoNotSchedule)
 	if err != nil {
@@ -95,7 +98,8 @@ func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *
 	switch {
 	case oldNode != nil && newNode != nil:
 		had, has := hasAllKeys(constraints, oldNode), hasAllKeys(constraints, newNode)
-		return queueIf(had != has || has && (domainChanged(constraints, oldNode, newNode) || taintsChanged(oldNode, newNode))), nil
+		return queueIf(had != has || has && (domainChanged(constraints, oldNode, newNode) || taintsChanged(oldNode, newNode) ||
+			affinityChanged(constraints, pod, oldNode, newNode))), nil
 	case newNode != nil:
 		return queueIf(hasAllKeys(constraints, newNode)), nil
 	case oldNode != nil:
@@ -134,6 +138,19 @@ func domainChanged(constraints []constraint, oldNode, newNode *v1.Node) bool {
 
 func taintsChanged(oldNode, newNode *v1.Node) bool {
 	return !equality.Semantic.DeepEqual(oldNode.Spec.Taints, newNode.Spec.Taints)
+}
+
+// affinityChanged tells whether a node counts that did not before, or the other way round, because of what the pod
+// requires of nodes.
+func affinityChanged(constraints []constraint, pod *v1.Pod, oldNode, newNode *v1.Node) bool {
+	if !slices.ContainsFunc(constraints, func(c constraint) bool { return c.honorAffinity }) {
+		return false
+	}
+	// An affinity that does not parse matches no node.
+	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
+	matched, _ := affinity.Match(oldNode)
+	matches, _ := affinity.Match(newNode)
+	return matched != matches
 }
 
 func queueIf(wake bool) fwk.QueueingHint {

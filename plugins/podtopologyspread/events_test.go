@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 )
@@ -121,6 +122,12 @@ func TestHintAfterNodeChange(t *testing.T) {
 	both, onlyZone, none := aNode(zone, "z1", host, "n1"), aNode(zone, "z1"), aNode()
 	pod := web(constraint(1, zone, hard), constraint(1, host, hard))
 	withoutConstraints := web()
+	picky := with(pod, func(pod *v1.Pod) { pod.Spec.NodeSelector = labels("disk", "ssd") })
+	pickyEverywhere := with(picky, func(pod *v1.Pod) {
+		for i := range pod.Spec.TopologySpreadConstraints {
+			pod.Spec.TopologySpreadConstraints[i].NodeAffinityPolicy = ptr.To(v1.NodeInclusionPolicyIgnore)
+		}
+	})
 	tests := []struct {
 		name     string
 		pod      *v1.Pod
@@ -143,6 +150,11 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"update: taints go", pod, tainted(both), both, fwk.Queue},
 		{"update: taints change on a node that lacks a key", pod, onlyZone, tainted(onlyZone), fwk.QueueSkip},
 		{"update: nothing", pod, both, both, fwk.QueueSkip},
+		{"update: the pod may go there now", picky, both, aNode(zone, "z1", host, "n1", "disk", "ssd"), fwk.Queue},
+		{"update: the pod may no longer go there", picky, aNode(zone, "z1", host, "n1", "disk", "ssd"), both, fwk.Queue},
+		{"update: the pod may go there still", picky, aNode(zone, "z1", host, "n1", "disk", "ssd"), aNode(zone, "z1", host, "n1", "disk", "ssd", "x", "y"), fwk.QueueSkip},
+		{"update: the pod may go there now, but lacks a key", picky, onlyZone, aNode(zone, "z1", "disk", "ssd"), fwk.QueueSkip},
+		{"update: the pod may go there now, and all nodes count", pickyEverywhere, both, aNode(zone, "z1", host, "n1", "disk", "ssd"), fwk.QueueSkip},
 	}
 	hint := fixture.Hint(t, newPlugin(t, nil, nil), fwk.Node, nodeActions)
 	for _, tt := range tests {

@@ -37,6 +37,10 @@ type hintClass struct {
 	Constraints []hintConstraint       `json:",omitempty"`
 	Labels      map[string]string      `json:",omitempty"`
 	Controller  *metav1.OwnerReference `json:",omitempty"`
+
+	// NodeSelector and NodeAffinity are what the pod requires of nodes.
+	NodeSelector map[string]string `json:",omitempty"`
+	NodeAffinity *v1.NodeSelector  `json:",omitempty"`
 }
 
 type hintConstraint struct {
@@ -44,11 +48,12 @@ type hintConstraint struct {
 	Selector    *metav1.LabelSelector
 	OwnValues   labels.Set `json:",omitempty"`
 	HonorTaints bool       `json:",omitempty"`
+	AnyNode     bool       `json:",omitempty"`
 }
 
 // HintClass implements framework.HintClassPlugin: pods of a namespace are alike if their own hard constraints have the
-// same topology keys, selectors and policies for taints; if they have none at all and the profile has some, if they have
-// the same labels and the same controller.
+// same topology keys, selectors and policies; if they have none at all and the profile has some, if they have the same
+// labels and the same controller. They also have to require the same of nodes.
 func (pl *Plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
 	alike := hintClass{Namespace: pod.Namespace}
 	for i := range pod.Spec.TopologySpreadConstraints {
@@ -61,11 +66,22 @@ func (pl *Plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
 			Selector:    written.LabelSelector,
 			OwnValues:   ownValues(written.MatchLabelKeys, pod),
 			HonorTaints: honorsTaints(written),
+			AnyNode:     !honorsAffinity(written),
 		})
 	}
 	if len(pod.Spec.TopologySpreadConstraints) == 0 && hasAction(pl.defaults, v1.DoNotSchedule) {
 		alike.Labels, alike.Controller = pod.Labels, metav1.GetControllerOfNoCopy(pod)
 	}
+	if len(alike.Constraints) > 0 || alike.Labels != nil || alike.Controller != nil {
+		alike.NodeSelector, alike.NodeAffinity = pod.Spec.NodeSelector, requiredNodeAffinity(pod)
+	}
 	written, err := json.Marshal(alike)
 	return string(written), err == nil
+}
+
+func requiredNodeAffinity(pod *v1.Pod) *v1.NodeSelector {
+	if affinity := pod.Spec.Affinity; affinity != nil && affinity.NodeAffinity != nil {
+		return affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	}
+	return nil
 }

@@ -19,8 +19,7 @@ import (
 
 // EventsToRegister implements fwk.EnqueueExtensions.
 //
-// The hints read of the pod its namespace, the names of its claims, those of ephemeral volumes included, and the drivers
-// of inline CSI volumes. The plugin signs the volumes, but neither the namespace nor the name of the pod, of which
+// The hints read of the pod its namespace and the names of its claims, those of ephemeral volumes included. The plugin signs the volumes, but neither the namespace nor the name of the pod, of which
 // names of claims for ephemeral volumes are made; [Plugin.HintClass] covers all.
 func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
@@ -41,7 +40,11 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.CSIDriver, ActionType: fwk.Update},
-			QueueingHintFn: framework.HintFor(afterDriverUpdated),
+			QueueingHintFn: framework.HintFor(afterDriverChange),
+		},
+		{
+			Event:          fwk.ClusterEvent{Resource: fwk.CSIDriver, ActionType: fwk.Delete},
+			QueueingHintFn: framework.HintFor(afterDriverChange),
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.CSIStorageCapacity, ActionType: fwk.Add | fwk.Update},
@@ -76,21 +79,17 @@ func afterCSINodeChange(_ klog.Logger, _ *v1.Pod, oldNode, newNode *storagev1.CS
 	return fwk.QueueSkip, nil
 }
 
-// afterDriverUpdated wakes the pod if it has an inline volume of the driver, and the driver has ceased to tell how much
-// storage there is. The drivers of claims are not looked at.
-func afterDriverUpdated(_ klog.Logger, pod *v1.Pod, oldDriver, newDriver *storagev1.CSIDriver) (fwk.QueueingHint, error) {
-	if oldDriver == nil || newDriver == nil {
+// afterDriverChange wakes pods if the driver told how much storage there is, and does so no more, because it ceased to or
+// is deleted. Which claims are for the driver is not looked at.
+func afterDriverChange(_ klog.Logger, _ *v1.Pod, oldDriver, newDriver *storagev1.CSIDriver) (fwk.QueueingHint, error) {
+	if oldDriver == nil || tellsCapacity(oldDriver) && !tellsCapacity(newDriver) {
 		return fwk.Queue, nil
 	}
-	if !ptr.Deref(oldDriver.Spec.StorageCapacity, false) || ptr.Deref(newDriver.Spec.StorageCapacity, false) {
-		return fwk.QueueSkip, nil
-	}
-	for i := range pod.Spec.Volumes {
-		if inline := pod.Spec.Volumes[i].CSI; inline != nil && inline.Driver == newDriver.Name {
-			return fwk.Queue, nil
-		}
-	}
 	return fwk.QueueSkip, nil
+}
+
+func tellsCapacity(driver *storagev1.CSIDriver) bool {
+	return driver != nil && ptr.Deref(driver.Spec.StorageCapacity, false)
 }
 
 // afterCapacityChange wakes pods if larger volumes can be made than before.

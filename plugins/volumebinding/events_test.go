@@ -88,27 +88,20 @@ func TestHintAfterCSINodeChange(t *testing.T) {
 	})
 }
 
-func TestHintAfterDriverUpdated(t *testing.T) {
+func TestHintAfterDriverChange(t *testing.T) {
 	yes, no := csiDriver(ptr.To(true)), csiDriver(ptr.To(false))
-	inline := func(driver string) *v1.Pod {
-		return fixture.Pod("p", fixture.Claiming("c"), fixture.Volume("csi", v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: driver}}))
-	}
-	t.Run("pod with an inline volume of the driver", func(t *testing.T) {
-		checkHints(t, fwk.CSIDriver, fwk.Update, inline("provisioner"), []hintTest{
-			{"ceases to tell the capacity", yes, no, fwk.Queue},
-			{"ceases to say whether it tells the capacity", yes, csiDriver(nil), fwk.Queue},
-			{"goes on telling", yes, yes, fwk.QueueSkip},
-			{"begins to tell", no, yes, fwk.QueueSkip},
-			{"goes on not telling", no, no, fwk.QueueSkip},
-			{"never said", csiDriver(nil), no, fwk.QueueSkip},
-		})
+	checkHints(t, fwk.CSIDriver, fwk.Update, claiming("c"), []hintTest{
+		{"ceases to tell the capacity", yes, no, fwk.Queue},
+		{"ceases to say whether it tells the capacity", yes, csiDriver(nil), fwk.Queue},
+		{"goes on telling", yes, yes, fwk.QueueSkip},
+		{"begins to tell", no, yes, fwk.QueueSkip},
+		{"goes on not telling", no, no, fwk.QueueSkip},
+		{"never said", csiDriver(nil), no, fwk.QueueSkip},
 	})
-	t.Run("pod with an inline volume of another driver", func(t *testing.T) {
-		checkHints(t, fwk.CSIDriver, fwk.Update, inline("other"), []hintTest{{"ceases to tell the capacity", yes, no, fwk.QueueSkip}})
-	})
-	t.Run("pod with a claim alone", func(t *testing.T) {
-		checkHints(t, fwk.CSIDriver, fwk.Update, claiming("c"), []hintTest{{"ceases to tell the capacity", yes, no, fwk.QueueSkip}})
-	})
+	deleted := fixture.Hint(t, newPlugin(t), fwk.CSIDriver, fwk.Delete)
+	fixture.CheckHint(t, deleted, claiming("c"), yes, nil, fwk.Queue)
+	fixture.CheckHint(t, deleted, claiming("c"), no, nil, fwk.QueueSkip)
+	fixture.CheckHintObjects(t, deleted, claiming("c"), yes)
 }
 
 func TestHintAfterCapacityChange(t *testing.T) {

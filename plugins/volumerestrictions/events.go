@@ -5,6 +5,7 @@ package volumerestrictions
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -27,22 +28,32 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 		},
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add}},
 		{
+			Event:          fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Delete},
+			QueueingHintFn: framework.HintFor(afterNodeDeleted),
+		},
+		{
 			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Add},
 			QueueingHintFn: framework.HintFor(afterClaimAdded),
 		},
 	}, nil
 }
 
-// afterPodDeleted wakes the pod if the deleted one had a disk or a claim that the pod wants. Pods of other namespaces are
-// not looked at, although they may have had the disk.
+// afterPodDeleted wakes the pod if the deleted one had a disk or a claim that the pod wants.
 func afterPodDeleted(_ klog.Logger, pod *v1.Pod, deleted, _ *v1.Pod) (fwk.QueueingHint, error) {
 	if deleted == nil {
 		return fwk.Queue, nil
 	}
-	if deleted.Namespace != pod.Namespace {
-		return fwk.QueueSkip, nil
+	if disksConflict(pod, deleted) || deleted.Namespace == pod.Namespace && shareClaim(pod, deleted) {
+		return fwk.Queue, nil
 	}
-	if disksConflict(pod, deleted) || shareClaim(pod, deleted) {
+	return fwk.QueueSkip, nil
+}
+
+// afterNodeDeleted wakes the pod if it names a claim: who used it on that node is in nobody's way any more, even before
+// it is deleted itself.
+func afterNodeDeleted(_ klog.Logger, pod *v1.Pod, deleted, _ *v1.Node) (fwk.QueueingHint, error) {
+	namesClaim := func(volume v1.Volume) bool { return volume.PersistentVolumeClaim != nil }
+	if deleted == nil || slices.ContainsFunc(pod.Spec.Volumes, namesClaim) {
 		return fwk.Queue, nil
 	}
 	return fwk.QueueSkip, nil

@@ -34,7 +34,7 @@ func TestHintAfterPodDeleted(t *testing.T) {
 		{"conflicting disk", gce("a", false), gce("a", true), fwk.Queue},
 		{"another disk", gce("a", false), gce("b", false), fwk.QueueSkip},
 		{"disk that both only read", gce("a", true), gce("a", true), fwk.QueueSkip},
-		{"conflicting disk in another namespace", ebs("a", false), elsewhere(ebs("a", false)), fwk.QueueSkip},
+		{"conflicting disk in another namespace", ebs("a", false), elsewhere(ebs("a", false)), fwk.Queue},
 	}
 	hint := fixture.Hint(t, newPlugin(t, nil), fwk.AssignedPod, fwk.Delete)
 	for _, tt := range tests {
@@ -46,6 +46,13 @@ func TestHintAfterPodDeleted(t *testing.T) {
 		fixture.CheckHintObjects(t, hint, claiming("a"), claiming("b"))
 		fixture.CheckHintObjects(t, hint, claiming("a"), claiming("a"))
 	})
+}
+
+func TestHintAfterNodeDeleted(t *testing.T) {
+	hint := fixture.Hint(t, newPlugin(t, nil), fwk.Node, fwk.Delete)
+	fixture.CheckHint(t, hint, claiming("a"), fixture.Node("n"), nil, fwk.Queue)
+	fixture.CheckHint(t, hint, gce("a", false), fixture.Node("n"), nil, fwk.QueueSkip)
+	fixture.CheckHintObjects(t, hint, claiming("a"), fixture.Node("n"))
 }
 
 func TestHintAfterClaimAdded(t *testing.T) {

@@ -6,8 +6,8 @@
 //
 //   - Extension points: PreFilter, also for pods added and removed in thought, Filter, Sign.
 //   - Arguments: none.
-//   - Wakes on: a pod of the namespace is deleted that used the same disk or claim; a claim of the pod is added; a node
-//     is added.
+//   - Wakes on: a pod is deleted that used the same disk or claim; a claim of the pod is added; a node is added, or
+//     deleted with those that used the claim.
 //   - Reads: inline disks of the pod and of the pods on the node; the access modes of the claims that the pod names, and
 //     whether any pod on any node uses them.
 //
