@@ -57,6 +57,7 @@ func (p *process) readiness(ctx context.Context) []healthz.HealthChecker {
 			return p.waitingFor()
 		}),
 		check("api-access", p.cluster.access.Check),
+		check("scheduling-cycle", p.scheduler.Stuck),
 		check("custom-kinds", func() error {
 			if absent := p.absentKinds(); len(absent) > 0 {
 				return fmt.Errorf("plugins wait for kinds that the API server does not know: %s", strings.Join(absent, ", "))

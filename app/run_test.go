@@ -26,7 +26,7 @@ func TestRunServesAndEnds(t *testing.T) {
 	for path, wanted := range map[string]string{
 		"/livez?verbose":                       `^\[\+\]ping ok\nlivez check passed\n$`,
 		"/healthz?verbose":                     `^\[\+\]ping ok\nhealthz check passed\n$`,
-		"/readyz?verbose":                      `^\[\+\]shutdown ok\n\[\+\]sched-handler-sync ok\n\[\+\]api-access ok\n\[\+\]custom-kinds ok\nreadyz check passed\n$`,
+		"/readyz?verbose":                      `^\[\+\]shutdown ok\n\[\+\]sched-handler-sync ok\n\[\+\]api-access ok\n\[\+\]scheduling-cycle ok\n\[\+\]custom-kinds ok\nreadyz check passed\n$`,
 		"/readyz?verbose&exclude=custom-kinds": `\[\+\]custom-kinds excluded: ok`,
 		"/readyz/sched-handler-sync":           `^ok$`,
 		"/metrics":                             `scheduler_pending_pods\{`,
