@@ -124,6 +124,17 @@ func hasAffinity(pod *v1.Pod) bool {
 }
 
 func calculateResource(pod *v1.Pod) fwk.PodResource {
+	if only, ok := OnlyRequests(pod); ok {
+		vector := NewResource(only)
+		result := fwk.PodResource{Resource: vector, Non0CPU: vector.MilliCPU, Non0Mem: vector.Memory}
+		if _, ok := only[v1.ResourceCPU]; !ok {
+			result.Non0CPU = DefaultMilliCPURequest
+		}
+		if _, ok := only[v1.ResourceMemory]; !ok {
+			result.Non0Mem = DefaultMemoryRequest
+		}
+		return result
+	}
 	options := podresource.PodResourcesOptions{
 		UseStatusResources: true,
 		InPlacePodLevelResourcesVerticalScalingEnabled: true,

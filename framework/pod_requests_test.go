@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	podresource "k8s.io/component-helpers/resource"
 
 	"github.com/rouse-scheduler/rouse/framework"
@@ -236,5 +237,29 @@ func TestRequestsAreKept(t *testing.T) {
 	}
 	if got := info.CalculateResource().Resource.GetMilliCPU(); got != 5000 {
 		t.Errorf("after Update it requests %d, want 5000", got)
+	}
+}
+
+// The short way and the long way come to the same.
+func TestOnlyRequests(t *testing.T) {
+	for _, requests := range []v1.ResourceList{
+		nil,
+		{v1.ResourceCPU: resource.MustParse("0.5m")},
+		{v1.ResourceMemory: resource.MustParse("1.5")},
+		{v1.ResourceCPU: resource.MustParse("0"), v1.ResourceMemory: resource.MustParse("1Gi"), "example.com/gpu": resource.MustParse("2")},
+	} {
+		only := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Resources: v1.ResourceRequirements{Requests: requests}}}}}
+		if _, ok := framework.OnlyRequests(only); !ok {
+			t.Errorf("%v: the only container has all the requests", requests)
+		}
+		// An overhead of nothing takes the long way.
+		general := only.DeepCopy()
+		general.Spec.Overhead = v1.ResourceList{v1.ResourceCPU: resource.MustParse("0")}
+		if _, ok := framework.OnlyRequests(general); ok {
+			t.Errorf("%v: the overhead counts too", requests)
+		}
+		if diff := cmp.Diff(useOf(t, general), useOf(t, only)); diff != "" {
+			t.Errorf("%v: (-general +only):\n%s", requests, diff)
+		}
 	}
 }

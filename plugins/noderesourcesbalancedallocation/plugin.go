@@ -31,10 +31,11 @@ var (
 	_ fwk.SignPlugin     = &Plugin{}
 )
 
-// Plugin implements NodeResourcesBalancedAllocation. Nothing in it changes after New.
+// Plugin implements NodeResourcesBalancedAllocation. Nothing in it changes after New but the table, which has a lock.
 type Plugin struct {
 	classes noderesources.DeviceClasses
 	weighed []noderesources.Weighed
+	table   noderesources.Table
 }
 
 // New builds the plugin from *configv1.NodeResourcesBalancedAllocationArgs, where nil means all defaults.

@@ -15,8 +15,10 @@ import (
 )
 
 var (
-	_ framework.FilterKeyPlugin = &Plugin{}
-	_ framework.ScoreKeyPlugin  = &Plugin{}
+	_ framework.FilterKeyPlugin   = &Plugin{}
+	_ framework.ScoreKeyPlugin    = &Plugin{}
+	_ framework.FilterSlotsPlugin = &Plugin{}
+	_ framework.ScoreSlotsPlugin  = &Plugin{}
 )
 
 // AppendFilterKey implements framework.FilterKeyPlugin. There is no key for a pod that asks for a resource that devices

@@ -48,12 +48,14 @@ var (
 	_ fwk.SignPlugin           = &Plugin{}
 )
 
-// Plugin implements NodeResourcesFit. Nothing in it changes after New.
+// Plugin implements NodeResourcesFit. Nothing in it changes after New but the table, which has a lock.
 type Plugin struct {
-	classes noderesources.DeviceClasses
-	ignored ignoredResources
-	weighed []noderesources.Weighed
-	scoring strategy
+	classes    noderesources.DeviceClasses
+	ignored    ignoredResources
+	weighed    []noderesources.Weighed
+	scoring    strategy
+	rejections *rejections
+	table      noderesources.Table
 }
 
 // ignoredResources are extended resources that Filter leaves to somebody else.
@@ -76,10 +78,11 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		names.Insert(v1.ResourceName(name))
 	}
 	return &Plugin{
-		classes: noderesources.NewDeviceClasses(handle),
-		ignored: ignoredResources{names: names, groups: sets.New(args.IgnoredResourceGroups...)},
-		weighed: noderesources.NewWeighed(args.ScoringStrategy.Resources),
-		scoring: newStrategy(args.ScoringStrategy),
+		classes:    noderesources.NewDeviceClasses(handle),
+		ignored:    ignoredResources{names: names, groups: sets.New(args.IgnoredResourceGroups...)},
+		weighed:    noderesources.NewWeighed(args.ScoringStrategy.Resources),
+		scoring:    newStrategy(args.ScoringStrategy),
+		rejections: newRejections(),
 	}, nil
 }
 

@@ -52,9 +52,30 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 // ScoreExtensions implements fwk.ScorePlugin; scores need no normalisation.
 func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
+// defaultRequest is what counts for a container that does not ask for a resource.
+func defaultRequest(name v1.ResourceName) int64 {
+	switch name {
+	case v1.ResourceCPU:
+		return framework.DefaultMilliCPURequest
+	case v1.ResourceMemory:
+		return framework.DefaultMemoryRequest
+	default:
+		return 0
+	}
+}
+
 // newScoredRequest counts the containers by their spec, pod-level requests ignored, with the defaults for those that
 // ask for no CPU or memory.
 func (pl *Plugin) newScoredRequest(pod *v1.Pod) *scoredRequest {
+	if only, ok := framework.OnlyRequests(pod); ok {
+		amounts := noderesources.Requested(pl.weighed, only)
+		for i := range pl.weighed {
+			if _, asked := only[pl.weighed[i].Name]; !asked {
+				amounts[i] = defaultRequest(pl.weighed[i].Name)
+			}
+		}
+		return &scoredRequest{amounts: amounts}
+	}
 	requests := podresource.PodRequests(pod, podresource.PodResourcesOptions{
 		SkipPodLevelResources: true,
 		NonMissingContainerRequests: v1.ResourceList{

@@ -14,12 +14,20 @@ import (
 // the one that goes into the signature of a pod.
 func Request(pod *v1.Pod) *framework.Resource {
 	request := &framework.Resource{}
+	if only, ok := framework.OnlyRequests(pod); ok {
+		request.SetMaxResource(only)
+		return request
+	}
 	request.SetMaxResource(podresource.PodRequests(pod, podresource.PodResourcesOptions{}))
 	return request
 }
 
-// RunningRequest returns what a pod takes of its node at this moment, resizes that are under way included.
+// RunningRequest returns what a pod takes of its node at this moment, resizes that are under way included. The list must
+// not be changed.
 func RunningRequest(pod *v1.Pod) v1.ResourceList {
+	if only, ok := framework.OnlyRequests(pod); ok {
+		return only
+	}
 	return podresource.PodRequests(pod, podresource.PodResourcesOptions{
 		UseStatusResources: true,
 		InPlacePodLevelResourcesVerticalScalingEnabled: true,
