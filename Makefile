@@ -11,10 +11,10 @@ RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 EXAMPLES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check bench fuzz parity cluster
+.PHONY: help build test check bench bench-full microbench fuzz parity cluster
 
 help: ## list what make can do
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/rouse
 	$(GO) build -trimpath -o bin/rouse ./cmd/rouse
@@ -47,7 +47,15 @@ parity: ## run kube-scheduler's plugins beside ours on random clusters; SEED and
 cluster: ## run rouse on a real API server: 1,000 nodes and 5,000 pods; NODES, PODS and SEED choose others
 	cd test && NODES=$${NODES:-1000} PODS=$${PODS:-5000} $(GO) test -count=1 -v -vet=off -timeout 60m ./cluster
 
-bench: ## run the benchmarks of the hot packages, BENCHTIME each (200ms)
+bench: ## Rouse beside kube-scheduler, the most important rows in 5 minutes; ROWS chooses others, bin/bench.json is the report
+	@mkdir -p bin
+	cd test && $(GO) run ./bench -json ../bin/bench.json $(BENCHFLAGS)
+
+bench-full: ## all rows of that, for docs/performance.md; OPENB is where a trace is
+	cd test && $(GO) run ./bench -full -json ../docs/performance/results.json -figures ../docs/performance \
+		-page ../docs/performance.md $(BENCHFLAGS)
+
+microbench: ## run the benchmarks of the hot packages, BENCHTIME each (200ms)
 	$(GO) test -vet=off -run '^$$' -bench . -benchtime $(BENCHTIME) ./framework ./queue ./cache ./runtime
 
 fuzz: ## fuzz every target, FUZZTIME each (10s)

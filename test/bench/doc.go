@@ -7,6 +7,7 @@
 //	go run ./bench                        the quick rows, as make bench does
 //	go run ./bench -full -json all.json   all rows, as make bench-full does
 //	go run ./bench -rows 'decisions/spread'
+//	go run ./bench -from all.json -figures ../docs/performance -page ../docs/performance.md
 //
 // A row is one piece of work: a workload, a case and a size. Every contender does it several times, and they take turns,
 // so that whatever else goes on in the machine falls on all of them. A run starts from a fresh scheduler, or from one that

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -31,46 +32,101 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string) error {
+// command is what the flags say.
+type command struct {
+	selection
+	jsonFile, from, figures, page, trace string
+	list                                 bool
+}
+
+func parse(args []string) (*command, error) {
+	c := &command{selection: selection{progress: os.Stderr, contenders: map[Contender]bool{}}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	full := flags.Bool("full", false, "measure all rows, not only the quick ones")
+	flags.BoolVar(&c.full, "full", false, "measure all rows, not only the quick ones")
 	rows := flags.String("rows", os.Getenv("ROWS"), "only rows whose workload/case/size matches this regular expression (environment: ROWS)")
 	contenders := flags.String("contenders", "", "comma-separated; only these take part: "+fmt.Sprint(contendersInOrder()))
-	runs := flags.Int("runs", 3, "how often each contender does the work")
-	stretch := flags.Int("stretch", 1, "make each run of decisions and idle events so many times longer, for profiles with more samples")
-	jsonFile := flags.String("json", "", "also write the report as JSON to this file")
-	profiles := flags.String("profiles", "", "write CPU and allocation profiles of the first run of each row to this directory")
-	trace := flags.String("openb", os.Getenv("OPENB"), "folder with nodes.csv and pods.csv of the openb trace (environment: OPENB); empty leaves its row out")
-	list := flags.Bool("list", false, "only list the names of the rows")
+	flags.IntVar(&c.runs, "runs", 3, "how often each contender does the work")
+	flags.IntVar(&c.stretch, "stretch", 1, "make each run of decisions and idle events so many times longer, for profiles with more samples")
+	flags.StringVar(&c.jsonFile, "json", "", "also write the report as JSON to this file")
+	flags.StringVar(&c.from, "from", "", "do not measure; take the report from this JSON file")
+	flags.StringVar(&c.figures, "figures", "", "draw figures (SVG) of the report into this folder")
+	flags.StringVar(&c.page, "page", "", "fill in the tables of this Markdown page with the report")
+	flags.StringVar(&c.profiles, "profiles", "", "write CPU and allocation profiles of the first run of each row to this directory")
+	flags.StringVar(&c.trace, "openb", os.Getenv("OPENB"),
+		"folder with nodes.csv and pods.csv of the openb trace (environment: OPENB); empty leaves its row out")
+	flags.BoolVar(&c.list, "list", false, "only list the names of the rows")
 	if err := flags.Parse(args); err != nil {
-		return err
+		return nil, err
 	}
-	s := selection{full: *full, runs: *runs, stretch: *stretch, progress: os.Stderr, profiles: *profiles, contenders: map[Contender]bool{}}
-	if *runs < 1 {
-		return errors.New("-runs: at least one run is needed")
+	if c.runs < 1 {
+		return nil, errors.New("-runs: at least one run is needed")
 	}
 	if *rows != "" {
 		var err error
-		if s.rows, err = regexp.Compile(*rows); err != nil {
-			return fmt.Errorf("-rows: %w", err)
+		if c.rows, err = regexp.Compile(*rows); err != nil {
+			return nil, fmt.Errorf("-rows: %w", err)
 		}
 	}
 	for name := range strings.SplitSeq(*contenders, ",") {
 		if name != "" {
-			s.contenders[Contender(name)] = true
+			c.contenders[Contender(name)] = true
 		}
 	}
-	groups := allGroups(*trace)
-	if *list {
-		return listRows(os.Stdout, s, groups)
+	return c, nil
+}
+
+func run(ctx context.Context, args []string) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
 	}
-	report := Report{Format: Format, Started: time.Now().UTC(), Machine: thisMachine(), Runs: *runs}
+	groups := allGroups(c.trace)
+	if c.list {
+		return listRows(os.Stdout, c.selection, groups)
+	}
+	report := &Report{Format: Format, Started: time.Now().UTC(), Machine: thisMachine(), Runs: c.runs}
 	var failure error
-	report.Rows, failure = s.measure(ctx, groups)
+	if c.from != "" {
+		if report, err = readReport(c.from); err != nil {
+			return err
+		}
+	} else {
+		report.Rows, failure = c.measure(ctx, groups)
+	}
 	if err := writeTable(os.Stdout, report.Rows); err != nil {
 		return err
 	}
-	return errors.Join(failure, writeJSON(*jsonFile, &report))
+	return errors.Join(failure, c.publish(report))
+}
+
+// publish writes the report wherever it is asked for.
+func (c *command) publish(report *Report) error {
+	var failures []error
+	if c.jsonFile != "" {
+		failures = append(failures, writeJSON(c.jsonFile, report))
+	}
+	if c.figures != "" {
+		failures = append(failures, drawFigures(c.figures, report))
+	}
+	if c.page != "" {
+		failures = append(failures, fillPage(c.page, report))
+	}
+	return errors.Join(failures...)
+}
+
+func readReport(name string) (*Report, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading a report: %w", err)
+	}
+	var report Report
+	if err := json.Unmarshal(data, &report); err != nil {
+		return nil, fmt.Errorf("reading the report in %s: %w", name, err)
+	}
+	if report.Format != Format {
+		return nil, fmt.Errorf("reading the report in %s: its format is %q, not %q", name, report.Format, Format)
+	}
+	return &report, nil
 }
 
 // allGroups is everything that can be measured.
@@ -90,9 +146,6 @@ func listRows(to io.Writer, s selection, groups []group) error {
 }
 
 func writeJSON(name string, report *Report) error {
-	if name == "" {
-		return nil
-	}
 	file, err := os.Create(name)
 	if err != nil {
 		return fmt.Errorf("writing the report: %w", err)

@@ -7,9 +7,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 )
 
@@ -165,5 +169,58 @@ func TestKeepersListTheWholeCluster(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestFigures(t *testing.T) {
+	var rows []Row
+	for _, size := range []int{1_000, 50_000} {
+		row := Row{Workload: "decisions", Case: "basic, identical", Size: size, Metric: WallNanos, Results: map[Contender]*Result{}}
+		row.add(Rouse, Sample{WallNanos: 1e4})
+		row.add(KubeScheduler, Sample{WallNanos: 1e6})
+		row.summarise()
+		rows = append(rows, row)
+	}
+	dir := t.TempDir()
+	if err := drawFigures(dir, &Report{Rows: rows}); err != nil {
+		t.Fatal(err)
+	}
+	picture, err := os.ReadFile(filepath.Join(dir, "decisions.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(picture, new(struct{})); err != nil {
+		t.Errorf("not XML: %v", err)
+	}
+	// From the left to the right edge of the panel; a hundredth of the time is two of two decades further down.
+	for _, want := range []string{`points="52.0,176.0 288.0,176.0"`, `points="52.0,26.0 288.0,26.0"`, "basic, identical", ">50k<"} {
+		if !strings.Contains(string(picture), want) {
+			t.Errorf("no %s in the picture", want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "events.svg")); err == nil {
+		t.Error("there is a picture of what was not measured")
+	}
+}
+
+func TestPage(t *testing.T) {
+	row := Row{Workload: "events", Case: "wakes all", Size: 10, Unit: "pods", Metric: WallNanos, Target: 5, Results: map[Contender]*Result{}}
+	row.add(Rouse, Sample{WallNanos: 100, CPUNanos: 100, Allocations: 2})
+	row.summarise()
+	page := "before\n<!-- bench: events -->\nold\n<!-- end -->\nafter\n<!-- bench: live -->\nold\n<!-- end -->\n"
+	got, err := fill(page, &Report{Rows: []Row{row}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "before\n<!-- bench: events -->\n" +
+		"| case | pods | Rouse | kube-scheduler | ratio | wanted | kube-scheduler, all nodes | spread | allocations |\n" +
+		"| --- | --: | --: | --: | --: | --: | --: | --: | --: |\n" +
+		"| wakes all | 10 | 100 ns (100 ns) | - | - | 5.00x | - | 0%, - | 2.00, - |\n" +
+		"<!-- end -->\nafter\n<!-- bench: live -->\n<!-- end -->\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the page is not as wanted (-want +got):\n%s", diff)
+	}
+	if _, err := fill("<!-- bench: events -->\n", &Report{}); err == nil {
+		t.Error("a place without an end is no error")
 	}
 }

@@ -18,13 +18,9 @@ func writeTable(to io.Writer, rows []Row) error {
 	for i := range rows {
 		row := &rows[i]
 		ours, theirs, all := row.Results[Rouse], row.Results[KubeScheduler], row.Results[KubeSchedulerAllNodes]
-		target := "-"
-		if row.Target > 0 {
-			target = number(row.Target) + "x"
-		}
 		fmt.Fprintf(table, "%s\t%s\t%d %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s, %s\t%s\t%s\n",
 			row.Workload, row.Case, row.Size, row.Unit,
-			cost(row.Metric, ours), count(ours), cost(row.Metric, theirs), count(theirs), ratio(row.Metric, theirs, ours), target,
+			cost(row.Metric, ours), count(ours), cost(row.Metric, theirs), count(theirs), ratio(row.Metric, theirs, ours), wanted(row.Target),
 			percent(row.Metric, ours), percent(row.Metric, theirs), cost(row.Metric, all), ratio(row.Metric, all, ours))
 	}
 	return table.Flush()
@@ -39,6 +35,13 @@ func cost(metric Metric, r *Result) string {
 		return fmt.Sprintf("%.1f MiB", r.Median[metric]/(1<<20))
 	}
 	return fmt.Sprintf("%s (%s)", duration(r.Median[WallNanos]), duration(r.Median[CPUNanos]))
+}
+
+func wanted(target float64) string {
+	if target == 0 {
+		return "-"
+	}
+	return number(target) + "x"
 }
 
 func count(r *Result) string {
