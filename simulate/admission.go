@@ -17,22 +17,60 @@ import (
 // admit does with a new object what an API server does before it stores it, as far as scheduling can tell the
 // difference: defaults are set, and pods get the priority of their class. It may change the object.
 func (s *store) admit(c *collection, created object) (object, error) {
+	if err := s.complete(c, created); err != nil {
+		return nil, err
+	}
+	if namespace, ok := created.(*corev1.Namespace); ok {
+		if replaced, done := s.replaceImplied(c, namespace); done {
+			return replaced, nil
+		}
+	}
+	if namespace := created.GetNamespace(); namespace != "" {
+		s.implyNamespace(namespace)
+	}
+	return s.create(c, created)
+}
+
+// admitUpdate does the same with an object that is to replace another. A pod keeps its priority.
+func (s *store) admitUpdate(c *collection, updated object) (object, error) {
+	if c.namespaced && updated.GetNamespace() == "" {
+		updated.SetNamespace(metav1.NamespaceDefault)
+	}
+	current, err := c.get(updated.GetNamespace(), updated.GetName())
+	if err != nil {
+		return nil, err
+	}
+	if pod, ok := updated.(*corev1.Pod); ok {
+		before := current.(*corev1.Pod)
+		if pod.Spec.Priority == nil {
+			pod.Spec.Priority, pod.Spec.PriorityClassName = before.Spec.Priority, before.Spec.PriorityClassName
+		}
+		if pod.Spec.PreemptionPolicy == nil {
+			pod.Spec.PreemptionPolicy = before.Spec.PreemptionPolicy
+		}
+		if pod.Spec.NodeName == before.Spec.NodeName && pod.Status.StartTime == nil {
+			pod.Status.StartTime = before.Status.StartTime
+		}
+	}
+	if err := s.complete(c, updated); err != nil {
+		return nil, err
+	}
+	return s.update(c, updated, wholeObject)
+}
+
+// complete sets defaults.
+func (s *store) complete(c *collection, created object) error {
 	clearType(created)
 	if c.namespaced && created.GetNamespace() == "" {
 		created.SetNamespace(metav1.NamespaceDefault)
 	}
 	switch typed := created.(type) {
 	case *corev1.Pod:
-		if err := s.admitPod(typed); err != nil {
-			return nil, err
-		}
+		return s.admitPod(typed)
 	case *corev1.Node:
 		defaultAllocatable(typed)
 	case *corev1.Namespace:
 		metav1.SetMetaDataLabel(&typed.ObjectMeta, corev1.LabelMetadataName, typed.Name)
-		if replaced, done := s.replaceImplied(c, typed); done {
-			return replaced, nil
-		}
 	case *corev1.PersistentVolumeClaim:
 		typed.Spec.VolumeMode = ptr.To(ptr.Deref(typed.Spec.VolumeMode, corev1.PersistentVolumeFilesystem))
 		if typed.Status.Phase == "" {
@@ -46,10 +84,7 @@ func (s *store) admit(c *collection, created object) (object, error) {
 	case *storagev1.StorageClass:
 		typed.VolumeBindingMode = ptr.To(ptr.Deref(typed.VolumeBindingMode, storagev1.VolumeBindingImmediate))
 	}
-	if namespace := created.GetNamespace(); namespace != "" {
-		s.implyNamespace(namespace)
-	}
-	return s.create(c, created)
+	return nil
 }
 
 // implyNamespace creates the namespace that an object is in, unless it is there.

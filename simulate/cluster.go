@@ -134,8 +134,8 @@ func (c *Cluster) Create(objects ...apiruntime.Object) error {
 	return nil
 }
 
-// Update replaces an object by a copy of another version of it, status and all. Its resource version may be empty;
-// otherwise it must be the current one.
+// Update replaces an object by a copy of another version of it, status and all, with defaults as in [Cluster.Create]. Its
+// resource version may be empty; otherwise it must be the current one.
 func (c *Cluster) Update(updated apiruntime.Object) error {
 	o, k, err := c.kindOf(updated)
 	if err != nil {
@@ -144,9 +144,8 @@ func (c *Cluster) Update(updated apiruntime.Object) error {
 	collection, err := c.collection(k)
 	if err == nil {
 		copied := o.DeepCopyObject().(object)
-		clearType(copied)
 		err = c.write(func() error {
-			_, err := c.store.update(collection, copied, wholeObject)
+			_, err := c.store.admitUpdate(collection, copied)
 			return err
 		})
 	}

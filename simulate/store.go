@@ -37,8 +37,9 @@ type store struct {
 	implied map[string]bool
 	// binding is set while claims are being bound, which is a change too.
 	binding bool
-	// known has the resource and key of every object that ever was.
+	// known has the resource and key of every object that ever was, used their UIDs.
 	known map[string]bool
+	used  map[types.UID]bool
 }
 
 // collection has the objects of one kind, by namespace/name, and the informer that shows them.
@@ -66,6 +67,7 @@ func newStore(clock *virtualClock) *store {
 		generated:   make(map[string]int),
 		implied:     make(map[string]bool),
 		known:       make(map[string]bool),
+		used:        make(map[types.UID]bool),
 	}
 	for _, k := range s.kinds.sorted() {
 		s.addKind(k)
@@ -129,9 +131,12 @@ func (s *store) create(c *collection, created object) (object, error) {
 		return nil, apierrors.NewAlreadyExists(c.resource.GroupResource(), created.GetName())
 	}
 	s.created++
-	if created.GetUID() == "" {
+	// An API server gives every object a UID of its own. Here those of the input are kept, because others may refer to
+	// them, but an object that comes again is another one.
+	if uid := created.GetUID(); uid == "" || s.used[uid] {
 		created.SetUID(uniqueID(c.resource.Resource, key, s.created))
 	}
+	s.used[created.GetUID()] = true
 	if timestamp := created.GetCreationTimestamp(); timestamp.IsZero() {
 		created.SetCreationTimestamp(metav1.NewTime(s.clock.Now()).Rfc3339Copy())
 	}
@@ -232,6 +237,7 @@ func (s *store) record(c *collection, key string, made change) {
 		s.bindClaims()
 		s.binding = false
 	}
+	s.keepBudgets(c, made)
 }
 
 // next takes the oldest change that no informer has seen yet.
