@@ -32,6 +32,40 @@ func (g *generator) configuration() any {
 	return plain(config)
 }
 
+// soundConfiguration returns a configuration that is seldom broken.
+func (g *generator) soundConfiguration() any {
+	scoring := []string{"NodeAffinity", "NodeResourcesFit", "TaintToleration", "ImageLocality", "InterPodAffinity", "PodTopologySpread"}
+	g.Shuffle(len(scoring), func(i, j int) { scoring[i], scoring[j] = scoring[j], scoring[i] })
+	var enabled, disabled []configv1.Plugin
+	for i, name := range scoring[:g.IntN(4)] {
+		if point := g.IntN(3); point > 0 {
+			disabled = append(disabled, configv1.Plugin{Name: name})
+		} else if i < 2 {
+			disabled = append(disabled, configv1.Plugin{Name: name})
+			enabled = append(enabled, configv1.Plugin{Name: name, Weight: ptr.To(1 + g.Int32N(20))})
+		}
+	}
+	point := pick(g, "score", "multiPoint")
+	var configs []any
+	for _, name := range scoring[4:] {
+		if args := g.args(name); args != nil {
+			configs = append(configs, map[string]any{"name": name, "args": args})
+		}
+	}
+	config := map[string]any{
+		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+		"profiles": []any{map[string]any{
+			"schedulerName": pick(g, "default-scheduler", "own"), "pluginConfig": configs,
+			"plugins": map[string]configv1.PluginSet{point: {Enabled: enabled, Disabled: disabled}},
+		}},
+	}
+	g.setSome(4, config, map[string][]any{
+		"parallelism": {1, 16, 8}, "percentageOfNodesToScore": {0, 50, 100}, "podInitialBackoffSeconds": {1, 5}, "podMaxBackoffSeconds": {10, 20},
+		"extenders": {[]any{g.extender()}},
+	})
+	return plain(config)
+}
+
 // setSome sets each field with a chance of one in n.
 func (g *generator) setSome(n int, object map[string]any, fields map[string][]any) {
 	for _, field := range slices.Sorted(maps.Keys(fields)) {

@@ -89,11 +89,11 @@ func refusedOnPurpose(file string) string {
 }
 
 // compareConfigurations compares whether random configurations are accepted, and what they come to: one that is made up,
-// with faults here and there, and one with random changes to it.
+// with faults here and there, one with random changes to it, and one with few faults.
 func (m *machine) compareConfigurations(t round) {
 	g := newGenerator(t.seed)
 	made := g.configuration()
-	for _, config := range []any{made, g.mutated(made)} {
+	for _, config := range []any{made, g.mutated(made), g.soundConfiguration()} {
 		diff, done := differenceOf(t.Context(), config)
 		if diff != "" {
 			config = shrink(config, simplerDocuments, func(smaller any) bool { diff, _ := differenceOf(t.Context(), smaller); return diff != "" })

@@ -69,6 +69,7 @@ func (g *generator) easyPod(name string) *v1.Pod {
 	if !g.oneIn(6) {
 		spec.NodeSelector = nil
 	}
+	g.addPodAffinity(pod)
 	if !g.oneIn(4) && spec.Affinity != nil {
 		if own := spec.Affinity.NodeAffinity; own != nil {
 			own.RequiredDuringSchedulingIgnoredDuringExecution = nil
@@ -86,7 +87,7 @@ func (g *generator) easyPod(name string) *v1.Pod {
 		}
 	}
 	spec.Volumes = nil
-	if g.oneIn(3) {
+	if g.oneIn(2) {
 		spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{
 			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprintf("claim-%d", g.IntN(5))},
 		}}}
@@ -114,7 +115,7 @@ func (g *generator) easyStorage() []apiruntime.Object {
 			class := pick(g, "class-0", "class-1", "class-2")
 			claim.Annotations, claim.Status.Phase, claim.Spec.VolumeName, claim.DeletionTimestamp = nil, v1.ClaimPending, "", nil
 			claim.Spec.StorageClassName, volume.Spec.StorageClassName = ptr.To(class), class
-			claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}
+			claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{pick(g, v1.ReadWriteOnce, v1.ReadWriteOncePod)}
 			volume.Spec.AccessModes = claim.Spec.AccessModes
 			volume.Spec.ClaimRef, volume.Status.Phase = nil, v1.VolumeAvailable
 			if g.oneIn(2) {

@@ -59,7 +59,7 @@ func (m *machine) compareHints(t round) {
 					return our.framework.(*runtime.Framework).HintClass(t.Context(), chosen.Name, pod)
 				},
 			}
-			for range 3 {
+			for range 4 {
 				m.add(h.compare(t, g, p))
 			}
 		}
@@ -87,7 +87,7 @@ func (h hints) compare(t round, g *generator, p profile) counts {
 			h.event.Label(), h.their(c), h.our(c), c.text(p))
 	}
 	twin := c
-	twin.pod = pick(g, g.almost(c.pod), g.pod("twin"))
+	twin.pod = pick(g, g.almost(c.pod), g.almost(c.pod), g.pod("twin"))
 	class, ok := h.class(c.pod)
 	twinClass, twinOK := h.class(twin.pod)
 	done := counts{{"hint", h.plugin.Name()}: 1}
@@ -103,6 +103,9 @@ func (h hints) compare(t round, g *generator, p profile) counts {
 
 func (h hints) differ(c hintCase) bool {
 	our := h.our(c)
+	if our == fwk.Queue.String() && wakesMore(h.plugin.Name(), c) {
+		return false
+	}
 	return h.their(c) != our && !knownHintDifference(h.plugin, c.oldObj, c.newObj, our)
 }
 

@@ -73,7 +73,7 @@ func (m *machine) comparisons() []comparison {
 		{"verdicts", 1, m.compareVerdicts},
 		{"hints", 1, m.compareHints},
 		{"object diffs", 1, m.compareObjectDiffs},
-		{"event maps", 2, m.compareEventMaps},
+		{"event maps", 1, m.compareEventMaps},
 		{"histories", 8, m.compareHistories},
 		{"configurations", 1, m.compareConfigurations},
 		{"preemptions", 1, m.comparePreemptions},

@@ -54,7 +54,7 @@ func (g *generator) profile(available []configv1.Plugin) profile {
 	all := slices.Clone(available)
 	g.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	p := profile{plugins: all[:1+g.IntN(len(all))], args: map[string]apiruntime.Object{}}
-	if g.oneIn(2) {
+	if g.oneIn(4) {
 		p.plugins = p.plugins[:1]
 	}
 	for i := range p.plugins {

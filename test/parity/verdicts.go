@@ -160,24 +160,33 @@ func (j judge) filter(ctx context.Context) {
 		return
 	}
 	for i, node := range j.nodes {
-		name := node.Node().Name
-		j.say("Filter", name, describe(plugin.Filter(ctx, state, j.pod, node)))
-		pods := node.GetPods()
-		if extensions == nil || len(pods) == 0 {
+		j.say("Filter", node.Node().Name, describe(plugin.Filter(ctx, state, j.pod, node)))
+		if extensions == nil {
 			continue
 		}
-		changed, less := node.Snapshot(), state.Clone()
-		if err := changed.RemovePod(discard, pods[0].GetPod()); err != nil {
-			j.say("RemovePod", name, "an error of the node")
-			continue
+		for _, moved := range node.GetPods() {
+			j.move(ctx, extensions, state, moved, node, j.nodes[(i+1)%len(j.nodes)])
 		}
-		status := extensions.RemovePod(ctx, less, j.pod, pods[0], changed)
-		j.say("RemovePod", name, describe(status)+", then "+describe(plugin.Filter(ctx, less, j.pod, changed)))
-		other, more := j.nodes[(i+1)%len(j.nodes)].Snapshot(), less.Clone()
-		other.AddPodInfo(pods[0])
-		status = extensions.AddPod(ctx, more, j.pod, pods[0], other)
-		j.say("AddPod", name, describe(status)+", then "+describe(plugin.Filter(ctx, more, j.pod, other)))
 	}
+}
+
+// move asks about a node without one of its pods, and then about another one that has it.
+func (j judge) move(ctx context.Context, extensions fwk.PreFilterExtensions, state fwk.CycleState, moved fwk.PodInfo, from, to fwk.NodeInfo) {
+	plugin, about := j.plugin.(fwk.FilterPlugin), from.Node().Name+" "+moved.GetPod().Name
+	less, fewer := state.Clone(), from.Snapshot()
+	if err := fewer.RemovePod(discard, moved.GetPod()); err != nil {
+		j.say("RemovePod", about, "an error of the node")
+		return
+	}
+	status := extensions.RemovePod(ctx, less, j.pod, moved, fewer)
+	j.say("RemovePod", about, describe(status)+", then "+describe(plugin.Filter(ctx, less, j.pod, fewer)))
+	more, fuller := less.Clone(), to.Snapshot()
+	if from == to {
+		fuller = fewer
+	}
+	fuller.AddPodInfo(moved)
+	status = extensions.AddPod(ctx, more, j.pod, moved, fuller)
+	j.say("AddPod", about, describe(status)+", then "+describe(plugin.Filter(ctx, more, j.pod, fuller)))
 }
 
 // cycle runs the plugins together, as a scheduling cycle does.
