@@ -49,6 +49,8 @@ type Framework struct {
 	signsPods    bool
 	parallelizer *Parallelizer
 	columns      columns
+
+	skippedFilters, skippedScorers skipSets
 }
 
 var _ fwk.Handle = &Framework{}

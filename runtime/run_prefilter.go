@@ -14,7 +14,7 @@ import (
 )
 
 // RunPreFilterPlugins runs PreFilter over all nodes of the snapshot. It returns the nodes that are left (nil for all),
-// the status, and the plugins that left nodes out.
+// the status, and the plugins that left nodes out, nil if none did.
 //
 // A plugin that returns Skip is skipped at Filter. One that returns Unschedulable does not keep the rest from running,
 // because preemption needs their state; UnschedulableAndUnresolvable, errors and a combination of plugins that leaves
@@ -22,8 +22,8 @@ import (
 func (f *Framework) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (_ *fwk.PreFilterResult, status *fwk.Status, _ sets.Set[string]) {
 	pass := f.startPoint(ctx, MethodPreFilter, state, pod)
 	defer pass.end(&status)
-	skipped := sets.New[string]()
-	defer func() { state.SetSkipFilterPlugins(skipped) }()
+	var skipped skips
+	defer func() { state.SetSkipFilterPlugins(skipSet(&f.skippedFilters, f.preFilter, &skipped)) }()
 
 	nodes, err := f.snapshotNodes()
 	if err != nil {
@@ -32,14 +32,14 @@ func (f *Framework) RunPreFilterPlugins(ctx context.Context, state fwk.CycleStat
 	var (
 		result    *fwk.PreFilterResult
 		rejected  *fwk.Status
-		narrowers = sets.New[string]()
+		narrowers sets.Set[string]
 	)
 	for i := range f.preFilter {
 		plugin := &f.preFilter[i]
 		kept, returned := plugin.plugin.PreFilter(pass.enter(ctx, plugin.name), state, pod, nodes)
 		pass.leave(returned)
 		if returned.IsSkip() {
-			skipped.Insert(plugin.name)
+			skipped.add(i, plugin.name)
 			continue
 		}
 		plugin.countEvaluation()
@@ -55,6 +55,9 @@ func (f *Framework) RunPreFilterPlugins(ctx context.Context, state fwk.CycleStat
 		}
 		if kept.AllNodes() {
 			continue
+		}
+		if narrowers == nil {
+			narrowers = sets.New[string]()
 		}
 		narrowers.Insert(plugin.name)
 		if result = result.Merge(kept); len(result.NodeNames) == 0 {

@@ -102,7 +102,7 @@ func TestRunPreFilterPlugins(t *testing.T) {
 			if got := kept; got.AllNodes() != (test.nodes == nil) || !got.AllNodes() && !got.NodeNames.Equal(sets.New(test.nodes...)) {
 				t.Errorf("nodes: got %v, want %v", got, test.nodes)
 			}
-			if (narrowers == nil) != (test.narrowers == nil) || !narrowers.Equal(sets.New(test.narrowers...)) {
+			if !narrowers.Equal(sets.New(test.narrowers...)) {
 				t.Errorf("narrowing plugins: got %v, want %v", narrowers, test.narrowers)
 			}
 			if diff := cmp.Diff(test.skipped, slices.Clip(sets.List(state.GetSkipFilterPlugins())), emptyIsNil()); diff != "" {

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -18,14 +17,14 @@ import (
 func (f *Framework) RunPreScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (status *fwk.Status) {
 	pass := f.startPoint(ctx, MethodPreScore, state, pod)
 	defer pass.end(&status)
-	skipped := sets.New[string]()
-	defer func() { state.SetSkipScorePlugins(skipped) }()
+	var skipped skips
+	defer func() { state.SetSkipScorePlugins(skipSet(&f.skippedScorers, f.preScore, &skipped)) }()
 	for i := range f.preScore {
 		plugin := &f.preScore[i]
 		status := plugin.plugin.PreScore(pass.enter(ctx, plugin.name), state, pod, nodes)
 		pass.leave(status)
 		if status.IsSkip() {
-			skipped.Insert(plugin.name)
+			skipped.add(i, plugin.name)
 			continue
 		}
 		plugin.countEvaluation()

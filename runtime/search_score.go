@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
@@ -80,7 +79,7 @@ func (s *search) prepareScores() (others scorers, status *fwk.Status) {
 	defer pass.end(&status)
 	all, _ := s.nodes.NodeInfos().List() // a list of slots never fails
 	var feasible []fwk.NodeInfo
-	var skipped sets.Set[string]
+	var skips skips
 	for i := range s.f.preScore {
 		plugin := &s.f.preScore[i]
 		ctx := pass.enter(s.ctx, plugin.name)
@@ -98,10 +97,7 @@ func (s *search) prepareScores() (others scorers, status *fwk.Status) {
 		}
 		pass.leave(returned)
 		if returned.IsSkip() {
-			if skipped == nil {
-				skipped = sets.New[string]()
-			}
-			skipped.Insert(plugin.name)
+			skips.add(i, plugin.name)
 			continue
 		}
 		plugin.countEvaluation()
@@ -109,6 +105,7 @@ func (s *search) prepareScores() (others scorers, status *fwk.Status) {
 			return others, failed(fmt.Sprintf("running PreScore plugin %q", plugin.name), plugin.name, returned)
 		}
 	}
+	skipped := skipSet(&s.f.skippedScorers, s.f.preScore, &skips)
 	s.state.SetSkipScorePlugins(skipped)
 	for i := range s.f.score {
 		switch role := &s.columns.scorers[i]; {

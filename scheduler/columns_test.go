@@ -114,7 +114,9 @@ func (leveled) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, sc
 	return framework.DefaultNormalizeScore(fwk.MaxScore, false, scores)
 }
 
-func (leveled) AppendScoreKey(key []byte, _ fwk.CycleState, _ *v1.Pod) ([]byte, bool) { return key, true }
+func (leveled) AppendScoreKey(key []byte, _ fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+	return key, true
+}
 
 func (leveled) Scale() framework.Scale { return framework.ScaleToHighest }
 

@@ -50,7 +50,9 @@ func (s *Scheduler) findNode(ctx context.Context, a *attempt) (string, *failure)
 func (s *Scheduler) bestNode(ctx context.Context, search *search) (string, *fwk.Status) {
 	result, status, narrowing := search.profile.RunPreFilterPlugins(ctx, search.state, search.pod)
 	// A plugin that left nodes out is among those that could change their minds.
-	search.diagnosis.UnschedulablePlugins = narrowing.Clone()
+	if narrowing.Len() > 0 {
+		search.diagnosis.UnschedulablePlugins = narrowing.Clone()
+	}
 	if status.IsRejected() {
 		search.rejectAll(status)
 		return "", nil
