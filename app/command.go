@@ -19,7 +19,7 @@ func WithPlugin(name string, factory runtime.PluginFactory) Option {
 }
 
 // NewSchedulerCommand returns the command line, with the plugins of the options beside the in-tree ones. Execute it
-// with [Run]. A binary of another name sets Use.
+// with [Run], or with the one of k8s.io/component-base/cli. A binary of another name sets Use.
 func NewSchedulerCommand(options ...Option) *cobra.Command {
 	p := &program{options: options}
 	command := &cobra.Command{
@@ -42,5 +42,6 @@ func NewSchedulerCommand(options ...Option) *cobra.Command {
 		p.versionCommand(),
 	)
 	asGroup(command)
+	p.runsAlone(command)
 	return command
 }

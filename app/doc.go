@@ -11,15 +11,16 @@
 //		)))
 //	}
 //
-// Its plugins take part in every command beside the in-tree ones: in simulations, in the event map, in the checks of
-// configurations. [NewSchedulerCommand] and [WithPlugin] have the shape of their namesakes in kube-scheduler, so that a
-// custom scheduler moves over by changing one import.
+// Its plugins take part in every command beside the in-tree ones: in a cluster, in simulations, in the event map, in
+// the checks of configurations. [NewSchedulerCommand] and [WithPlugin] have the shape of their namesakes in
+// kube-scheduler, so that a custom scheduler moves over by changing one import. Its manifests need no change either: with
+// flags alone, and no command, the binary does what its command run does.
 //
 // # Exit codes
 //
 //	0  done
 //	1  a check failed: an expectation of a scenario, a comparison that found differences, an audit that found a missed
-//	   wake-up
+//	   wake-up; or a scheduler could not begin, or lost its lease
 //	2  wrong usage, or input that cannot be read or is not valid
 //
 // [Run] prints errors to standard error, those about files with file, line and column, and returns the code.

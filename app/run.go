@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/sets"
 	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
@@ -33,23 +34,49 @@ func (p *program) runCommand() *cobra.Command {
 			"  rouse run --config scheduler.yaml --kubeconfig ~/.kube/config --leader-elect=false",
 		Args: noArguments,
 	}
-	o, err := options.New()
-	if err != nil {
-		command.RunE = func(*cobra.Command, []string) error { return err }
-		return command
-	}
-	showVersion := command.Flags().Bool("version", false, "print the version and exit")
-	o.AddFlags(command.Flags())
+	o, run := p.addRunFlags(command)
 	_ = command.MarkFlagFilename("config", "yaml", "yml", "json") // an error would mean that the flag does not exist
 	setSectionedHelp(command, o.Sections())
-	command.RunE = func(command *cobra.Command, _ []string) error {
+	command.RunE = run
+	return command
+}
+
+// runsAlone has a group of commands run the scheduler when it is given flags of it and no command, as the binary of a
+// kube-scheduler is. The help text of the group does not show these flags.
+func (p *program) runsAlone(group *cobra.Command) {
+	o, run := p.addRunFlags(group)
+	group.Flags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
+	help, version := group.RunE, group.Flags().Lookup("version")
+	group.RunE = func(command *cobra.Command, args []string) error {
+		asked := version != nil && version.Changed
+		for _, flags := range o.Sections().FlagSets {
+			flags.VisitAll(func(flag *pflag.Flag) {
+				// The flags of the log are those of every command, and say nothing about what it is to do.
+				asked = asked || flag.Changed && !o.IsLogFlag(flag)
+			})
+		}
+		if !asked {
+			return help(command, args)
+		}
+		return run(command, args)
+	}
+}
+
+// addRunFlags gives a command the flags of the scheduler, and returns what runs it with them.
+func (p *program) addRunFlags(command *cobra.Command) (*options.Options, func(*cobra.Command, []string) error) {
+	o, err := options.New()
+	if err != nil { // libraries disagree about feature gates
+		return &options.Options{}, func(*cobra.Command, []string) error { return err }
+	}
+	o.AddFlags(command.Flags())
+	showVersion := command.Flags().Bool("version", false, "print the version and exit")
+	return o, func(command *cobra.Command, _ []string) error {
 		if *showVersion {
 			info, _ := debug.ReadBuildInfo()
 			return versionOf(info).WriteText(command.OutOrStdout(), inspect.Style{})
 		}
 		return p.run(command, o)
 	}
-	return command
 }
 
 func noArguments(command *cobra.Command, args []string) error {

@@ -6,6 +6,7 @@ package app
 import (
 	"github.com/rouse-scheduler/rouse/features"
 	"github.com/rouse-scheduler/rouse/plugins/defaultpreemption"
+	"github.com/rouse-scheduler/rouse/plugins/nodevolumelimits"
 	"github.com/rouse-scheduler/rouse/plugins/volumebinding"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
@@ -19,5 +20,8 @@ func applyGates(gates *features.Gates, options *scheduler.Options) {
 	}
 	if !gates.Enabled(features.StorageCapacityScoring) {
 		options.Registry[volumebinding.Name] = volumebinding.NewWithoutScoring
+	}
+	if !gates.Enabled(features.VolumeLimitScaling) {
+		options.Registry[nodevolumelimits.Name] = nodevolumelimits.NewWithMissingDrivers
 	}
 }

@@ -27,6 +27,7 @@ func TestGatesSwitch(t *testing.T) {
 		{gate: "NominatedNodeNameForExpectation", want: []string{"DisableAnnouncements"}},
 		{gate: "SchedulerAsyncPreemption", want: []string{"plugin DefaultPreemption"}},
 		{gate: "StorageCapacityScoring", want: []string{"plugin VolumeBinding"}},
+		{gate: "VolumeLimitScaling", want: []string{"plugin NodeVolumeLimits"}},
 		{gate: "OpportunisticBatching", want: nil},
 	} {
 		t.Run(test.gate, func(t *testing.T) {

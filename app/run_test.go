@@ -237,3 +237,41 @@ func TestRunCannotBegin(t *testing.T) {
 		t.Errorf("with a port that is taken, the exit code is %d (%v)", app.CodeOf(err), err)
 	}
 }
+
+func TestFlagsAloneRunTheScheduler(t *testing.T) {
+	server := newAPIServer(t)
+	server.Close() // it is not needed
+	file := filepath.Join(t.TempDir(), "written.yaml")
+	command := app.NewSchedulerCommand()
+	command.SetArgs([]string{"--master=" + server.URL, "--secure-port=0", "--write-config-to=" + file})
+	if err := command.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+	for _, args := range [][]string{{}, {"--v=1"}, {"--help"}} {
+		if out := succeed(t, args); !strings.Contains(out, "simulate") || strings.Contains(out, "--leader-elect") {
+			t.Errorf("rouse %q does not print the help of the group:\n%s", args, out)
+		}
+	}
+	if out := succeed(t, []string{"run", "--version"}); !strings.Contains(out, "Kubernetes 1.37") {
+		t.Errorf("version: %s", out)
+	}
+}
+
+func TestRunHelp(t *testing.T) {
+	out := succeed(t, []string{"run", "--help"})
+	at := 0
+	for _, section := range []string{
+		"Usage:\n  rouse run [flags]", "\nMisc flags:\n", "      --config string ", "\nSecure serving flags:\n", "\nAuthentication flags:\n",
+		"\nAuthorization flags:\n", "\nDeprecated flags:\n", "      --kubeconfig string ", "\nLeader election flags:\n", "\nFeature gate flags:\n",
+		"kube:SchedulerPopFromBackoffQ=true|false (BETA - default=true)", "\nMetrics flags:\n", "\nLogs flags:\n", "--logging-format string",
+	} {
+		next := strings.Index(out[at:], section)
+		if next < 0 {
+			t.Fatalf("the help text has no %q after the first %d bytes:\n%s", section, at, out)
+		}
+		at += next
+	}
+}

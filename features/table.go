@@ -96,7 +96,7 @@ func volumeGates() []gate {
 	return []gate{
 		switched(beta(StorageCapacityScoring, on)),
 		locked("VolumeAttributesClass"),
-		beta(VolumeLimitScaling, on),
+		switched(beta(VolumeLimitScaling, on)),
 		locked("MutableCSINodeAllocatableCount"),
 		alpha("MutablePVNodeAffinity"),
 	}

@@ -84,6 +84,11 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	}
 }
 
+// IsLogFlag tells whether a flag is about logging.
+func (o *Options) IsLogFlag(flag *pflag.Flag) bool {
+	return o.sections.FlagSets[logsSection].Lookup(flag.Name) != nil
+}
+
 // Sections returns the flags in the sections of the help text.
 func (o *Options) Sections() cliflag.NamedFlagSets { return o.sections }
 

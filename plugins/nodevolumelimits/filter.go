@@ -86,6 +86,9 @@ func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nod
 
 // checkInstalled rejects the node if it lacks a driver that asks pods not to go where it is missing.
 func (pl *Plugin) checkInstalled(wanted sets.Set[disk], csiNode *storagev1.CSINode) *fwk.Status {
+	if pl.missingOK {
+		return nil
+	}
 	there := installed(csiNode)
 	var missing []string
 	for wanted := range wanted {

@@ -57,7 +57,9 @@ type Plugin struct {
 	classes     storagelisters.StorageClassLister
 	drivers     storagelisters.CSIDriverLister
 	attachments clientcache.Indexer // with attachmentsByNode
-	translator  csitranslation.CSITranslator
+	// missingOK accepts nodes that lack a driver, whatever the driver says to that.
+	missingOK  bool
+	translator csitranslation.CSITranslator
 }
 
 // New builds the plugin; arguments are not used. It fails if the handle has no informers, or does not let it index
@@ -81,6 +83,17 @@ func New(_ context.Context, _ apiruntime.Object, handle fwk.Handle) (fwk.Plugin,
 		attachments: attachments,
 		translator:  csitranslation.New(),
 	}, nil
+}
+
+// NewWithMissingDrivers is like [New], but the plugin accepts nodes that lack a driver that must be there
+// (preventPodSchedulingIfMissing).
+func NewWithMissingDrivers(ctx context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	plugin, err := New(ctx, object, handle)
+	if err != nil {
+		return nil, err
+	}
+	plugin.(*Plugin).missingOK = true
+	return plugin, nil
 }
 
 // Name implements fwk.Plugin.
