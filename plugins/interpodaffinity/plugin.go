@@ -55,6 +55,7 @@ var (
 	_ fwk.EnqueueExtensions     = &Plugin{}
 	_ fwk.SignPlugin            = &Plugin{}
 	_ framework.HintClassPlugin = &Plugin{}
+	_ framework.ScoreAllPlugin  = &Plugin{}
 )
 
 // Plugin implements InterPodAffinity. Nothing in it changes after New.

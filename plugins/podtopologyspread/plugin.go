@@ -53,6 +53,7 @@ var (
 	_ fwk.EnqueueExtensions     = &Plugin{}
 	_ fwk.SignPlugin            = &Plugin{}
 	_ framework.HintClassPlugin = &Plugin{}
+	_ framework.ScoreAllPlugin  = &Plugin{}
 )
 
 // Plugin implements PodTopologySpread. Nothing in it changes after New.
