@@ -13,6 +13,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
@@ -393,7 +394,33 @@ func (s *ourScheduler) apply(step step) {
 		s.change(pod, step.Removed)
 		return
 	}
+	switch object := step.Object.(type) {
+	case *v1.Node:
+		if step.Removed && s.claimsOn(object.Name) {
+			return
+		}
+	case *v1.Pod:
+		if name := object.Spec.NodeName; name != "" && s.world.get(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}) == nil {
+			without := object.DeepCopy()
+			without.Spec.Volumes = nil
+			s.change(without, step.Removed)
+			return
+		}
+	}
 	s.change(step.Object, step.Removed)
+}
+
+// claimsOn tells whether a pod on a node has volumes. Whether the claims of pods on unknown nodes are in use depends, in
+// kube-scheduler, on what else has changed since; see docs/differences.md.
+func (s *ourScheduler) claimsOn(node string) bool {
+	informer, _ := s.world.of(&v1.Pod{})
+	for _, object := range informer.GetIndexer().List() {
+		pod := object.(*v1.Pod)
+		if assumed, err := s.Cache().Pod(pod); err == nil && assumed.Spec.NodeName == node && len(pod.Spec.Volumes) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // everything returns the objects of the beginning.

@@ -74,7 +74,8 @@ func (m *machine) comparisons() []comparison {
 		{"hints", 1, m.compareHints},
 		{"object diffs", 1, m.compareObjectDiffs},
 		{"event maps", 1, m.compareEventMaps},
-		{"histories", 8, m.compareHistories},
+		{"histories", 6, m.compareHistories},
+		{"volumes", 1, m.compareVolumes},
 		{"configurations", 1, m.compareConfigurations},
 		{"preemptions", 1, m.comparePreemptions},
 	}

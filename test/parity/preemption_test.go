@@ -4,7 +4,6 @@
 package parity
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -88,7 +87,7 @@ func (s *preemptionSide) preempt(t *testing.T, c preemptionCase) preemptionOutco
 	close(s.log.held)
 	synctest.Wait()
 	outcome.Held[1] = !s.gate.PreEnqueue(ctx, c.pod).IsSuccess()
-	outcome.Requests = requests(s.client)
+	outcome.Requests = requests(s.client.Actions())
 	outcome.Events, outcome.Activated = s.log.events, s.log.activated
 	slices.Sort(outcome.Events)
 	return outcome
@@ -237,40 +236,6 @@ func (l *preemptionLog) Eventf(regarding, related apiruntime.Object, kind, reaso
 }
 
 func (l *preemptionLog) WithLogger(klog.Logger) events.EventRecorderLogger { return l }
-
-// requests returns the changes that a client asked for, in no particular order of pods. That Rouse names the UID of the
-// pod in each of them differs on purpose.
-func requests(client *fake.Clientset) []string {
-	var all []string
-	for _, action := range client.Actions() {
-		switch action := action.(type) {
-		case clienttesting.PatchAction:
-			all = append(all, fmt.Sprintf("%s patch %s %s", action.GetName(), action.GetSubresource(), withoutUID(action.GetPatch())))
-		case clienttesting.DeleteAction:
-			options := action.(clienttesting.DeleteActionImpl).DeleteOptions
-			options.Preconditions = nil
-			all = append(all, fmt.Sprintf("%s delete %+v", action.GetName(), options))
-		default:
-			all = append(all, fmt.Sprintf("%s %s", action.GetVerb(), action.GetSubresource()))
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
-// withoutUID returns a patch without the UID of its object.
-func withoutUID(patch []byte) string {
-	var fields map[string]any
-	if err := json.Unmarshal(patch, &fields); err != nil {
-		return string(patch)
-	}
-	delete(fields, "metadata")
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return string(patch)
-	}
-	return string(text)
-}
 
 // comparePreemptions compares whole preemptions: who is evicted where, what pods and users are told, and what is written.
 // Times don't move, so that even the times of conditions are the same.

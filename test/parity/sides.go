@@ -6,11 +6,15 @@ package parity
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -157,6 +161,13 @@ func inTheirRuntime(ctx context.Context, c cluster, p profile, factories runtime
 
 func newSide(c cluster, newState func() fwk.CycleState, snapshot fwk.SharedLister) (*side, error) {
 	client := fake.NewClientset()
+	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, apiruntime.Object, error) {
+		binding, ok := action.(clienttesting.CreateAction).GetObject().(*v1.Binding)
+		if !ok || !strings.HasSuffix(binding.Name, "1") {
+			return ok, binding, nil
+		}
+		return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, binding.Name, nil)
+	})
 	w, err := newWorld(client, c.objects)
 	return &side{client: client, world: w, newState: newState, lister: snapshot.NodeInfos(), plugins: map[string]fwk.Plugin{}}, err
 }

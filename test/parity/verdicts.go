@@ -10,10 +10,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // verdicts is what one side says, in a form that can be compared.
@@ -99,7 +102,7 @@ func (s *side) verdicts(ctx context.Context, t trial) (verdicts, error) {
 	}
 	for _, pod := range t.pending {
 		for _, name := range t.compared(s) {
-			judge := judge{side: s, plugin: s.plugins[name], pod: pod, nodes: nodes, v: v}
+			judge := judge{side: s, plugin: s.plugins[name], pod: pod, pending: t.pending, nodes: nodes, v: v}
 			judge.beforeCycles(ctx)
 			judge.filter(ctx)
 		}
@@ -122,10 +125,11 @@ func (s *side) nodes() ([]fwk.NodeInfo, error) {
 // judge asks one plugin about one pod, without the others.
 type judge struct {
 	*side
-	plugin fwk.Plugin
-	pod    *v1.Pod
-	nodes  []fwk.NodeInfo
-	v      verdicts
+	plugin  fwk.Plugin
+	pod     *v1.Pod
+	pending []*v1.Pod // all of them
+	nodes   []fwk.NodeInfo
+	v       verdicts
 }
 
 func (j judge) say(what, node, verdict string) {
@@ -140,6 +144,18 @@ func (j judge) beforeCycles(ctx context.Context) {
 	}
 	if plugin, ok := j.plugin.(fwk.PreEnqueuePlugin); ok {
 		j.say("PreEnqueue", "", describe(plugin.PreEnqueue(ctx, j.pod)))
+	}
+	if plugin, ok := j.plugin.(fwk.QueueSortPlugin); ok {
+		for i, other := range j.pending {
+			// The first pods came at the same time.
+			own, later := framework.NewQueuedPodInfo(j.pod, time.Unix(9, 0)), framework.NewQueuedPodInfo(other, time.Unix(8+int64(i+1)/2, 0))
+			j.say("Less", other.Name, fmt.Sprint(plugin.Less(own, later), plugin.Less(later, own)))
+		}
+	}
+	if plugin, ok := j.plugin.(fwk.BindPlugin); ok {
+		before := len(j.client.Actions())
+		status := plugin.Bind(ctx, j.newState(), j.pod, "node-0")
+		j.say("Bind", "node-0", fmt.Sprint(status.Code(), requests(j.client.Actions()[before:])))
 	}
 }
 
