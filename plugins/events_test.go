@@ -50,6 +50,7 @@ NodeVolumeLimits      storage.k8s.io/CSINode             Delete                 
 NodeVolumeLimits      storage.k8s.io/CSINode             Update                                      hint
 NodeVolumeLimits      storage.k8s.io/VolumeAttachment    Delete                                      hint
 PodTopologySpread     AssignedPod                        Add|Delete|UpdatePodLabel                   hint
+PodTopologySpread     AssignedPod                        Update                                      hint
 PodTopologySpread     Node                               Add|Delete|UpdateNodeLabel|UpdateNodeTaint  hint
 PodTopologySpread     TargetPod                          UpdatePodLabel|UpdatePodToleration          hint
 SchedulingGates       TargetPod                          UpdatePodSchedulingGatesEliminated          hint

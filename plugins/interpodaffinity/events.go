@@ -158,7 +158,7 @@ func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *
 			return fwk.Queue, err
 		}
 	}
-	left, err := pl.domainLeft(pod, oldNode, now)
+	left, err := pl.domainLeft(pod, oldNode, newNode)
 	return queueIf(left || err != nil), err
 }
 

@@ -119,6 +119,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 	likes, dislikes, plain := pod("p", "web", to(term("zone", "db"))), pod("p", "web", from(term("zone", "db"))), pod("p", "web")
 	likesTwo := pod("p", "web", to(term("host", "db"), term("zone", "db")))
 	ring := pod("p", "ring", to(term("zone", "ring")))
+	n2InZone := fixture.Node("n2", fixture.NodeLabels(labels("zone", "z1")))
 	tests := []struct {
 		name     string
 		pod      *v1.Pod
@@ -149,7 +150,10 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"update: anti-affinity of a pod on the node, another label changes", pod("p", "repelled"), z1, aNode("zone", "z1", "disk", "ssd"), fwk.QueueSkip},
 		{"update: anti-affinity of a pod on the node to another namespace", pod("p", "repelled", inNamespace("b1")), z1, z2, fwk.QueueSkip},
 		{"update: anti-affinity of a pod on the node to namespaces by label", pod("p", "web", inNamespace("a1")), z1, z2, fwk.Queue},
-		{"update: anti-affinity of a pod on another node", pod("p", "repelled"), fixture.Node("n2", fixture.NodeLabels(labels("zone", "z1"))), none, fwk.QueueSkip},
+		{"update: anti-affinity of a pod on another node, the node leaves the domain", pod("p", "repelled"), n2InZone, fixture.Node("n2"), fwk.Queue},
+		{"update: anti-affinity of a pod on another node, another label disappears", pod("p", "repelled"),
+			fixture.Node("n2", fixture.NodeLabels(labels("disk", "ssd"))), fixture.Node("n2"), fwk.QueueSkip},
+		{"delete: anti-affinity of a pod on another node", pod("p", "repelled"), n2InZone, nil, fwk.QueueSkip},
 		{"delete: affinity", likes, z1, nil, fwk.QueueSkip},
 		{"delete: anti-affinity, has the key", dislikes, z1, nil, fwk.Queue},
 		{"delete: anti-affinity, lacks the key", dislikes, none, nil, fwk.QueueSkip},

@@ -7,44 +7,93 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clientcache "k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// repellingByNode is the index of the pods with required anti-affinity by the name of their node.
-const repellingByNode = "requiredAntiAffinity.spec.nodeName"
+// The indexes of the pods with required anti-affinity that are on nodes.
+const (
+	// repellingByNode is by the name of the node.
+	repellingByNode = "requiredAntiAffinity.spec.nodeName"
+	// repellingByKey is by the topology keys of the terms.
+	repellingByKey = "requiredAntiAffinity.topologyKey"
+)
 
-// indexRepelling returns the pods of an informer with the index, which another profile may have added.
+// indexRepelling returns the pods of an informer with the indexes, which another profile may have added.
 func indexRepelling(informer clientcache.SharedIndexInformer) (clientcache.Indexer, error) {
 	indexer := informer.GetIndexer()
 	if _, found := indexer.GetIndexers()[repellingByNode]; found {
 		return indexer, nil
 	}
-	err := informer.AddIndexers(clientcache.Indexers{repellingByNode: func(object any) ([]string, error) {
-		pod, ok := object.(*v1.Pod)
-		if !ok || pod.Spec.NodeName == "" || len(fwk.GetPodAntiAffinityTerms(pod.Spec.Affinity)) == 0 {
-			return nil, nil
-		}
-		return []string{pod.Spec.NodeName}, nil
-	}})
+	err := informer.AddIndexers(clientcache.Indexers{
+		repellingByNode: func(object any) ([]string, error) {
+			pod, terms := repelling(object)
+			if len(terms) == 0 {
+				return nil, nil
+			}
+			return []string{pod.Spec.NodeName}, nil
+		},
+		repellingByKey: func(object any) ([]string, error) {
+			_, terms := repelling(object)
+			keys := sets.New[string]()
+			for i := range terms {
+				keys.Insert(terms[i].TopologyKey)
+			}
+			return keys.UnsortedList(), nil
+		},
+	})
 	if err != nil {
-		return nil, fmt.Errorf("indexing pods with anti-affinity by node: %w", err)
+		return nil, fmt.Errorf("indexing pods with anti-affinity: %w", err)
 	}
 	return indexer, nil
 }
 
-// domainLeft tells whether a pod on a node has anti-affinity to the waiting pod, and the node now leaves the domain that
-// it kept the pod out of. Now are the labels of the node, none if it is deleted.
-func (pl *Plugin) domainLeft(pod *v1.Pod, node *v1.Node, now map[string]string) (bool, error) {
-	onNode, err := pl.repelling.ByIndex(repellingByNode, node.Name)
-	if err != nil || len(onNode) == 0 {
+// repelling returns a pod on a node and its required anti-affinity; no terms for everything else.
+func repelling(object any) (*v1.Pod, []v1.PodAffinityTerm) {
+	pod, ok := object.(*v1.Pod)
+	if !ok || pod.Spec.NodeName == "" {
+		return nil, nil
+	}
+	return pod, fwk.GetPodAntiAffinityTerms(pod.Spec.Affinity)
+}
+
+// repellingNear returns the pods that may have kept others out of the domains that a node leaves: if it is deleted, those
+// on it; otherwise also those that may be elsewhere in such a domain, and kept pods off the node.
+func (pl *Plugin) repellingNear(node *v1.Node, changed *v1.Node) ([]any, error) {
+	if changed == nil {
+		return pl.repelling.ByIndex(repellingByNode, node.Name)
+	}
+	var found []any
+	for key, value := range node.Labels {
+		if now, has := changed.Labels[key]; has && now == value {
+			continue
+		}
+		withKey, err := pl.repelling.ByIndex(repellingByKey, key)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, withKey...)
+	}
+	return found, nil
+}
+
+// domainLeft tells whether a pod has anti-affinity to the waiting pod, and the node leaves the domain that it may have
+// kept the pod out of. The changed node is nil if it is deleted.
+func (pl *Plugin) domainLeft(pod *v1.Pod, node *v1.Node, changed *v1.Node) (bool, error) {
+	near, err := pl.repellingNear(node, changed)
+	if err != nil || len(near) == 0 {
 		return false, err
+	}
+	var now map[string]string
+	if changed != nil {
+		now = changed.Labels
 	}
 	namespaceLabels, err := pl.namespaceLabels(pod.Namespace)
 	if err != nil {
 		return false, err
 	}
-	for _, object := range onNode {
+	for _, object := range near {
 		other, ok := object.(*v1.Pod)
 		if !ok {
 			continue

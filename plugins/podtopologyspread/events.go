@@ -29,6 +29,10 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 			QueueingHintFn: framework.HintFor(pl.afterPodChange),
 		},
 		{
+			Event:          fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Update},
+			QueueingHintFn: framework.HintFor(pl.afterPodEnding),
+		},
+		{
 			Event: fwk.ClusterEvent{
 				Resource:   fwk.Node,
 				ActionType: fwk.Add | fwk.Delete | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint,
@@ -60,6 +64,19 @@ func (pl *Plugin) afterPodChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fw
 		return queueIf(anySelects(constraints, oldPod)), nil
 	}
 	return fwk.Queue, nil
+}
+
+// afterPodEnding wakes the pod if a pod is being deleted that a constraint counted until then. Other updates, which are
+// many, are sorted out before anything is parsed.
+func (pl *Plugin) afterPodEnding(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
+	if oldPod == nil || newPod == nil {
+		return fwk.Queue, nil
+	}
+	if oldPod.DeletionTimestamp != nil || newPod.DeletionTimestamp == nil || !mayCount(pod, oldPod) {
+		return fwk.QueueSkip, nil
+	}
+	constraints, err := pl.constraints(pod, v1.DoNotSchedule)
+	return queueIf(err != nil || anySelects(constraints, oldPod)), err
 }
 
 // mayCount tells whether a pod of an event has a place, or one kept for it, and is of the namespace of the waiting pod.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
@@ -79,6 +80,45 @@ func TestHintAfterPodChange(t *testing.T) {
 		fixture.CheckHint(t, hint, web(), nil, placed("app", "web"), fwk.Queue)
 		fixture.CheckHint(t, hint, web(), nil, placed("app", "db"), fwk.QueueSkip)
 	})
+}
+
+func TestHintAfterPodEnding(t *testing.T) {
+	placed := func(pairs ...string) *v1.Pod { return with(labelled("other", pairs...), fixture.OnNode("n1")) }
+	ending := func(pod *v1.Pod) *v1.Pod {
+		return with(pod, func(pod *v1.Pod) { pod.DeletionTimestamp = &metav1.Time{} })
+	}
+	pod, counted := web(constraint(1, zone, hard)), placed("app", "web")
+	tests := []struct {
+		name     string
+		pod      *v1.Pod
+		old, new *v1.Pod
+		want     fwk.QueueingHint
+	}{
+		{"selected", pod, counted, ending(counted), fwk.Queue},
+		{"selected until now", pod, counted, ending(placed("app", "db")), fwk.Queue},
+		{"selected now", pod, placed("app", "db"), ending(counted), fwk.QueueSkip},
+		{"not selected", pod, placed("app", "db"), ending(placed("app", "db")), fwk.QueueSkip},
+		{"selected by a soft constraint only", web(constraint(1, zone, soft)), counted, ending(counted), fwk.QueueSkip},
+		{"another namespace", pod, with(counted, inNamespace("other")), ending(with(counted, inNamespace("other"))), fwk.QueueSkip},
+		{"without a node", pod, labelled("other", "app", "web"), ending(labelled("other", "app", "web")), fwk.QueueSkip},
+		{"was being deleted before", pod, ending(counted), ending(counted), fwk.QueueSkip},
+		{"is not being deleted", pod, counted, counted, fwk.QueueSkip},
+	}
+	hint := fixture.Hint(t, newPlugin(t, nil, nil), fwk.AssignedPod, fwk.Update)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			fixture.CheckHint(t, hint, tt.pod, tt.old, tt.new, tt.want)
+		})
+	}
+	t.Run("wrong and absent objects", func(t *testing.T) {
+		fixture.CheckHintObjects(t, hint, pod, counted)
+	})
+	invalid := web(constraint(1, zone, hard, func(c *v1.TopologySpreadConstraint) {
+		c.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}}
+	}))
+	if got, err := hint(klog.Logger{}, invalid, counted, ending(counted)); err == nil || got != fwk.Queue {
+		t.Errorf("a constraint that does not parse: got %v and error %v, want Queue and an error", got, err)
+	}
 }
 
 func TestHintAfterSelfChange(t *testing.T) {

@@ -25,6 +25,8 @@ func moreEvents(plugin string) []fwk.ClusterEvent {
 		return []fwk.ClusterEvent{
 			{Resource: fwk.Node, ActionType: fwk.Delete}, {Resource: framework.Namespace, ActionType: fwk.Add | fwk.Update},
 		}
+	case "PodTopologySpread":
+		return []fwk.ClusterEvent{{Resource: fwk.AssignedPod, ActionType: fwk.Update}}
 	case "VolumeRestrictions":
 		return []fwk.ClusterEvent{{Resource: fwk.Node, ActionType: fwk.Delete}}
 	case "NodeVolumeLimits":
