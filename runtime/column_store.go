@@ -17,14 +17,19 @@ type columnStore struct {
 	used   int
 	byKey  map[string]*keptEntry
 	recent list.List // of *keptEntry, the one used last in front
-	// touched is how many times an entry was used in this cycle.
+	// touched is how many times an entry was used in this cycle, the number of which is cycle.
 	touched int
+	cycle   int
 }
+
+// entryBytes is about what an entry takes beside its key and value.
+const entryBytes = 256
 
 type keptEntry struct {
 	key     string
-	value   kept
-	bytes   int // as counted in columnStore.used
+	value   kept // nil for a key that was met once
+	born    int  // the cycle in which the entry was made
+	bytes   int  // as counted in columnStore.used
 	element *list.Element
 }
 
@@ -43,12 +48,22 @@ func (s *columnStore) touch(entry *keptEntry) {
 	s.touched++
 }
 
+// meet tells whether a key was met in an earlier cycle, and makes sure that it will have been the next time. Of a key that
+// never comes again, nothing is kept but that.
+func (s *columnStore) meet(key []byte) bool {
+	if entry := s.find(key); entry != nil {
+		return entry.born < s.cycle
+	}
+	s.put(key, nil)
+	return false
+}
+
 // put keeps a value under a key that is not there.
 func (s *columnStore) put(key []byte, value kept) *keptEntry {
 	if s.byKey == nil {
 		s.byKey = map[string]*keptEntry{}
 	}
-	entry := &keptEntry{key: string(key), value: value}
+	entry := &keptEntry{key: string(key), value: value, born: s.cycle}
 	entry.element = s.recent.PushFront(entry)
 	s.byKey[entry.key] = entry
 	s.touched++
@@ -60,12 +75,16 @@ func (s *columnStore) trim() {
 	element := s.recent.Front()
 	for ; s.touched > 0 && element != nil; s.touched-- {
 		entry := element.Value.(*keptEntry)
-		now := entry.value.bytes() + len(entry.key)
+		now := len(entry.key) + entryBytes
+		if entry.value != nil {
+			now += entry.value.bytes()
+		}
 		s.used += now - entry.bytes
 		entry.bytes = now
 		element = element.Next()
 	}
 	s.touched = 0
+	s.cycle++
 	for last := s.recent.Back(); s.used > s.budget && last != nil; last = s.recent.Back() {
 		s.drop(last.Value.(*keptEntry))
 	}

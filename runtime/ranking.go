@@ -5,6 +5,8 @@ package runtime
 
 import (
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // ranking is the sum of the weighted scores that a series of Score plugins gave the nodes of a board, shared by all pods
@@ -240,6 +242,20 @@ func (c *scaledScorer) addTo(totals []int64, slots []int, weight int64) {
 	}
 	for i, slot := range slots {
 		totals[i] += weight * scale(c.raw[slot], highest, c.reversed)
+	}
+}
+
+// scaleAll scales raw scores to the highest of them, in place.
+func scaleAll(scores []int64, by framework.Scale) {
+	if by == framework.ScaleNone {
+		return
+	}
+	highest := int64(0)
+	for _, score := range scores {
+		highest = max(highest, score)
+	}
+	for i, score := range scores {
+		scores[i] = scale(score, highest, by == framework.ScaleToHighestReversed)
 	}
 }
 

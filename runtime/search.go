@@ -46,16 +46,16 @@ type columns struct {
 	filters []filterRole
 	scorers []scorerRole
 
-	key, rankingKey, columnKey []byte
-	all                        []int // 0, 1, 2, ...
-	changed                    []int
-	unknown                    []int
-	answers                    []*fwk.Status
-	scores                     []int64
-	sums                       []int64
-	verdicts                   []verdict
-	slots                      []int
-	touched                    int
+	key, rankingKey, columnKey, storeKey []byte
+	all                                  []int // 0, 1, 2, ...
+	changed                              []int
+	unknown                              []int
+	answers                              []*fwk.Status
+	scores                               []int64
+	sums                                 []int64
+	verdicts                             []verdict
+	slots                                []int
+	touched                              int
 }
 
 // filterRole is what a Filter plugin offers to a search; either may be nil.

@@ -42,28 +42,16 @@ func (s *search) filter() (status *fwk.Status) {
 // findBoard brings the board of this pod up to date, and returns the indexes of the plugins that are not part of it.
 func (s *search) findBoard(pass *run) (rest []int, failure *fwk.Status) {
 	c := s.columns
-	skipped := s.state.GetSkipFilterPlugins()
-	c.key = append(c.key[:0], 'b')
-	var filters []boardFilter
-	keys := 0
-	for i := range s.f.filter {
-		name := s.f.filter[i].name
-		if len(skipped) > 0 && skipped.Has(name) {
-			continue
-		}
-		if len(rest) == 0 && c.filters[i].key != nil {
-			pass.enter(s.ctx, name)
-			if key, ok := appendKey(c.key, i, s.filterKey(i)); ok {
-				c.key = key
-				keys++
-				continue
-			}
-		}
-		rest = append(rest, i)
-	}
+	rest = s.writeFilterKeys(pass)
 	entry := c.store.find(c.key)
 	if entry == nil {
-		filters = make([]boardFilter, 0, keys)
+		if unmet := s.cutUnmet(); len(unmet) > 0 {
+			rest = append(unmet, rest...)
+			entry = c.store.find(c.key)
+		}
+	}
+	if entry == nil {
+		var filters []boardFilter
 		for key := c.key[1:]; len(key) > 0; {
 			index, part := nextKey(key)
 			filters = append(filters, boardFilter{index: index, entry: s.filterColumn(part)})
@@ -80,6 +68,54 @@ func (s *search) findBoard(pass *run) (rest []int, failure *fwk.Status) {
 		return nil, failure
 	}
 	return rest, nil
+}
+
+// writeFilterKeys writes the keys of the plugins up to the first one that has none, and returns the indexes of the
+// plugins from there on.
+func (s *search) writeFilterKeys(pass *run) (rest []int) {
+	c := s.columns
+	skipped := s.state.GetSkipFilterPlugins()
+	c.key = append(c.key[:0], 'b')
+	for i := range s.f.filter {
+		name := s.f.filter[i].name
+		if len(skipped) > 0 && skipped.Has(name) {
+			continue
+		}
+		if len(rest) == 0 && c.filters[i].key != nil {
+			pass.enter(s.ctx, name)
+			if key, ok := appendKey(c.key, i, s.filterKey(i)); ok {
+				c.key = key
+				continue
+			}
+		}
+		rest = append(rest, i)
+	}
+	return rest
+}
+
+// cutUnmet ends the key of the board before the first part that never came before, because it may never come again, and
+// returns the plugins that are then no part of the board.
+func (s *search) cutUnmet() (indexes []int) {
+	c := s.columns
+	keys := c.key
+	for at := 1; at < len(keys); {
+		index, part := nextKey(keys[at:])
+		met := c.store.meet(s.columnKeyOf('f', part))
+		if len(indexes) == 0 && !met {
+			c.key = keys[:at]
+		}
+		if len(indexes) > 0 || !met {
+			indexes = append(indexes, index)
+		}
+		at += len(part)
+	}
+	return indexes
+}
+
+// columnKeyOf returns the key of a column in the store, in working space.
+func (s *search) columnKeyOf(kind byte, part []byte) []byte {
+	s.columns.storeKey = append(append(s.columns.storeKey[:0], kind), part...)
+	return s.columns.storeKey
 }
 
 func (s *search) filterKey(index int) func([]byte) ([]byte, bool) {
@@ -107,10 +143,13 @@ func nextKey(keys []byte) (index int, key []byte) {
 
 // filterColumn finds or makes the column of a plugin, by its part of a key.
 func (s *search) filterColumn(part []byte) *keptEntry {
-	key := append([]byte{'f'}, part...)
+	key := s.columnKeyOf('f', part)
 	entry := s.columns.store.find(key)
 	if entry == nil {
-		entry = s.columns.store.put(key, &filterColumn{position: -1})
+		entry = s.columns.store.put(key, nil)
+	}
+	if entry.value == nil {
+		entry.value = &filterColumn{position: -1}
 	}
 	return entry
 }
@@ -121,8 +160,9 @@ func (s *search) narrow(pass *run, index int) *fwk.Status {
 	name := s.f.filter[index].name
 	if c.filters[index].key != nil {
 		pass.enter(s.ctx, name)
-		if key, ok := appendKey(c.columnKey[:0], index, s.filterKey(index)); ok {
-			c.columnKey = key
+		key, ok := appendKey(c.columnKey[:0], index, s.filterKey(index))
+		c.columnKey = key
+		if ok && c.store.meet(s.columnKeyOf('f', key)) {
 			column := s.filterColumn(key).value.(*filterColumn)
 			column.sync(s.log())
 			if failure := s.fillFilterColumn(index, column, s.slots); failure != nil {

@@ -16,8 +16,12 @@ import (
 // node after the other. They are indexes in Framework.score.
 type scorers struct {
 	all      []int
+	once     []int // they have keys that were not met before
 	oneByOne []int
 }
+
+// none tells whether all plugins are asked through the ranking.
+func (s *scorers) none() bool { return len(s.all)+len(s.once)+len(s.oneByOne) == 0 }
 
 // best returns the slot of the best node; pick decides between several.
 func (s *search) best(pick func(count int) int) (int, *fwk.Status) {
@@ -25,7 +29,7 @@ func (s *search) best(pick func(count int) int) (int, *fwk.Status) {
 	if failure != nil {
 		return 0, failure
 	}
-	if !s.narrowed && len(others.all)+len(others.oneByOne) == 0 {
+	if !s.narrowed && others.none() {
 		return ranking.best(s, pick), nil
 	}
 	slots := s.feasibleSlots()
@@ -145,25 +149,16 @@ func (s *search) feasibleNodes() []fwk.NodeInfo {
 	return nodes
 }
 
-// findRanking brings the ranking of this pod up to date. Plugins that have no key for the pod join the others.
+// findRanking brings the ranking of this pod up to date. Plugins that have no key for the pod, or one that was never met
+// before, join the others.
 func (s *search) findRanking(others *scorers) (*ranking, *fwk.Status) {
 	c := s.columns
-	skipped := s.state.GetSkipScorePlugins()
-	c.rankingKey = append(append(c.rankingKey[:0], 'r'), s.boardKey...)
-	scorersFrom := len(c.rankingKey)
-	for i := range s.f.score {
-		role := &c.scorers[i]
-		if role.key == nil || role.all != nil || len(skipped) > 0 && skipped.Has(s.f.score[i].name) {
-			continue
-		}
-		key, ok := appendKey(c.rankingKey, i, func(key []byte) ([]byte, bool) {
-			return role.key.AppendScoreKey(key, s.state, s.pod)
-		})
-		if c.rankingKey = key; !ok {
-			others.oneByOne = append(others.oneByOne, i)
-		}
-	}
+	scorersFrom := s.writeScoreKeys(others)
 	entry := c.store.find(c.rankingKey)
+	if entry == nil {
+		others.once = s.takeUnmet(scorersFrom)
+		entry = c.store.find(c.rankingKey)
+	}
 	if entry == nil {
 		entry = c.store.put(c.rankingKey, s.newRanking(c.rankingKey[scorersFrom:]))
 	}
@@ -177,6 +172,44 @@ func (s *search) findRanking(others *scorers) (*ranking, *fwk.Status) {
 		return nil, failure
 	}
 	return ranking, nil
+}
+
+// writeScoreKeys writes the key of the ranking, and returns where in it the keys of the plugins begin.
+func (s *search) writeScoreKeys(others *scorers) (from int) {
+	c := s.columns
+	skipped := s.state.GetSkipScorePlugins()
+	c.rankingKey = append(append(c.rankingKey[:0], 'r'), s.boardKey...)
+	from = len(c.rankingKey)
+	for i := range s.f.score {
+		role := &c.scorers[i]
+		if role.key == nil || role.all != nil || len(skipped) > 0 && skipped.Has(s.f.score[i].name) {
+			continue
+		}
+		key, ok := appendKey(c.rankingKey, i, func(key []byte) ([]byte, bool) {
+			return role.key.AppendScoreKey(key, s.state, s.pod)
+		})
+		if c.rankingKey = key; !ok {
+			others.oneByOne = append(others.oneByOne, i)
+		}
+	}
+	return from
+}
+
+// takeUnmet takes the parts that never came before out of the key of the ranking, and returns their plugins.
+func (s *search) takeUnmet(from int) (indexes []int) {
+	c := s.columns
+	met := c.rankingKey[:from]
+	for at := from; at < len(c.rankingKey); {
+		index, part := nextKey(c.rankingKey[at:])
+		at += len(part)
+		if !c.store.meet(s.columnKeyOf('s', part)) {
+			indexes = append(indexes, index)
+			continue
+		}
+		met = append(met, part...) // never overtakes what is read
+	}
+	c.rankingKey = met
+	return indexes
 }
 
 func (s *search) newRanking(keys []byte) *ranking {
@@ -196,10 +229,13 @@ func (s *search) newRanking(keys []byte) *ranking {
 
 // scoreColumn finds or makes the column of a plugin, by its part of a key.
 func (s *search) scoreColumn(part []byte) *keptEntry {
-	key := append([]byte{'s'}, part...)
+	key := s.columnKeyOf('s', part)
 	entry := s.columns.store.find(key)
 	if entry == nil {
-		entry = s.columns.store.put(key, &scoreColumn{position: -1})
+		entry = s.columns.store.put(key, nil)
+	}
+	if entry.value == nil {
+		entry.value = &scoreColumn{position: -1}
 	}
 	return entry
 }
@@ -218,21 +254,25 @@ func (s *search) fillScoreColumn(scorer rankedScorer, slots []int) *fwk.Status {
 	}
 	c.scores = extend(c.scores, len(c.unknown), 0)
 	asked, answers := c.unknown, c.scores[:len(c.unknown)]
-	plugin, many := &s.f.score[scorer.index], c.scorers[scorer.index].slots
-	failure := s.each(plugin.name, MethodScore, len(asked), func(ctx context.Context, from, to int) *fwk.Status {
-		if many != nil {
-			plugin.countEvaluation()
-			return many.ScoreSlots(ctx, s.state, s.pod, s.nodes, asked[from:to], answers[from:to])
-		}
-		return s.scoreNodes(ctx, plugin, asked[from:to], answers[from:to])
-	})
-	if failure != nil {
+	if failure := s.askScores(scorer.index, asked, answers); failure != nil {
 		return failure
 	}
 	for i, slot := range asked {
 		known[slot] = answers[i]
 	}
 	return nil
+}
+
+// askScores asks a plugin with a key for its raw scores.
+func (s *search) askScores(index int, slots []int, scores []int64) *fwk.Status {
+	plugin, many := &s.f.score[index], s.columns.scorers[index].slots
+	return s.each(plugin.name, MethodScore, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
+		if many != nil {
+			plugin.countEvaluation()
+			return many.ScoreSlots(ctx, s.state, s.pod, s.nodes, slots[from:to], scores[from:to])
+		}
+		return s.scoreNodes(ctx, plugin, slots[from:to], scores[from:to])
+	})
 }
 
 // scoreNodes asks a plugin about one node after the other.
@@ -271,6 +311,15 @@ func (s *search) sum(r *ranking, others scorers, slots []int) (_ []int64, status
 		if !returned.IsSuccess() {
 			return nil, failed(fmt.Sprintf("plugin %q failed with", plugin.name), plugin.name, returned)
 		}
+		if failure := s.addScores(index, totals, scores); failure != nil {
+			return nil, failure
+		}
+	}
+	for _, index := range others.once {
+		if failure := s.askScores(index, slots, scores); failure != nil {
+			return nil, failure
+		}
+		scaleAll(scores, s.columns.scorers[index].key.Scale())
 		if failure := s.addScores(index, totals, scores); failure != nil {
 			return nil, failure
 		}

@@ -47,7 +47,7 @@ func TestColumnsDecideAsPluginsDo(t *testing.T) {
 	}{
 		{name: "default profile"},
 		{name: "columns are dropped all the time", budget: 1},
-		{name: "columns are dropped often", budget: 4 << 10},
+		{name: "columns are dropped often", budget: 16 << 10},
 		{name: "plugins without keys", extra: []fwk.Plugin{
 			&scripted{name: "Odd", filter: func(pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 				if (len(node.GetPods())+len(pod.Name))%3 == 0 {
