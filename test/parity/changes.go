@@ -15,6 +15,12 @@ import (
 
 // This file makes two versions of an object, as events have them.
 
+// hintCase is what a hint is given.
+type hintCase struct {
+	pod            *v1.Pod
+	oldObj, newObj any
+}
+
 // change returns two versions of an object to which the event could have happened.
 func (g *generator) change(event fwk.ClusterEvent) (oldObj, newObj any) {
 	var before, after any

@@ -32,12 +32,6 @@ func both(t round, c cluster, p profile) (their, our *side) {
 	return their, our
 }
 
-// hintCase is what a hint is given.
-type hintCase struct {
-	pod            *v1.Pod
-	oldObj, newObj any
-}
-
 // compareHints compares every queueing hint of a random profile on random objects: new, changed and deleted ones,
 // tombstones, none at all, and objects of the wrong kind. Pods that are of one class to Rouse, which then asks once for
 // all of them, must get one answer of kube-scheduler's hint as well.
