@@ -11,7 +11,7 @@ RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 EXAMPLES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check bench bench-full microbench fuzz parity cluster
+.PHONY: help build test check bench bench-full microbench fuzz parity audit cluster
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck
 
 parity: ## run kube-scheduler's plugins beside ours on random clusters; SEED and N choose which and how many
 	cd test && N=$${N:-6000} $(GO) test -count=1 -v -vet=off ./parity
+
+audit: ## audit the default profile on random clusters in which everything changes; SCENARIOS is how many (500)
+	SCENARIOS=$${SCENARIOS:-500} $(GO) test -count=1 -v -vet=off -timeout 60m -run TestRandomClustersMissNoWakeup ./inspect
 
 cluster: ## run rouse on a real API server: 1,000 nodes and 5,000 pods; NODES, PODS and SEED choose others
 	cd test && NODES=$${NODES:-1000} PODS=$${PODS:-5000} $(GO) test -count=1 -v -vet=off -timeout 60m ./cluster
