@@ -25,13 +25,14 @@ type ControlPlane struct {
 	etcd    *embed.Etcd
 	server  apiserver.TestServer
 	backend atomic.Pointer[backend] // nil while the API server is down
+	fronts  []*Front
 }
 
 // backend is how to reach the API server that runs now; the next one has another port and another certificate.
 type backend struct {
 	url       *url.URL
-	transport http.RoundTripper // sends requests as they are, with the credentials that they carry
-	admin     *restclient.Config
+	transport http.RoundTripper  // sends requests as they are, with the credentials that they carry
+	loopback  *restclient.Config // everything allowed, with a token of this API server
 }
 
 // StartControlPlane starts both, and stops them when the test ends.
@@ -63,8 +64,8 @@ func (p *ControlPlane) startServer(tb testing.TB) {
 	storage.Transport.ServerList = []string{p.etcd.Clients[0].Addr().String()}
 	flags := []string{
 		"--authorization-mode=Node,RBAC",
-		// Without controllers there are no default service accounts, and nobody takes the taint off a new node.
-		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+		// Without controllers there are no default service accounts, and nobody takes away taints and finalizers.
+		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition,StorageObjectInUseProtection",
 		// The limits are those of a large cluster, so that the scheduler is what is measured.
 		"--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000",
 	}
@@ -91,24 +92,29 @@ func (quiet) Log(...any) {}
 // Logf drops the line.
 func (quiet) Logf(string, ...any) {}
 
+// stopServer breaks every connection, as the end of a process does, before the server is given time to end in order.
 func (p *ControlPlane) stopServer() {
-	if p.backend.Swap(nil) != nil {
-		p.server.TearDownFn()
+	if p.backend.Swap(nil) == nil {
+		return
 	}
+	for _, front := range p.fronts {
+		front.server.CloseClientConnections()
+	}
+	p.server.TearDownFn()
 }
 
-func newBackend(admin *restclient.Config) (*backend, error) {
-	address, _, err := restclient.DefaultServerUrlFor(admin)
+func newBackend(loopback *restclient.Config) (*backend, error) {
+	address, _, err := restclient.DefaultServerUrlFor(loopback)
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of the API server: %w", err)
 	}
-	anonymous := restclient.AnonymousClientConfig(admin)
+	anonymous := restclient.AnonymousClientConfig(loopback)
 	anonymous.UserAgent = ""
 	transport, err := restclient.TransportFor(anonymous)
 	if err != nil {
 		return nil, fmt.Errorf("making a transport to the API server: %w", err)
 	}
-	return &backend{url: address, transport: transport, admin: admin}, nil
+	return &backend{url: address, transport: transport, loopback: loopback}, nil
 }
 
 // startEtcd starts an etcd that trades durability for speed.

@@ -28,14 +28,15 @@ const (
 	InternalError   Fault = "500"
 	Unavailable     Fault = "503"
 	Timeout         Fault = "timeout"          // no answer for a second or two, then a 504
-	Reset           Fault = "connection reset" // breaks all that goes over the connection
-	LostAnswer      Fault = "lost answer"      // the API server did the work; then the connection breaks
+	Abort           Fault = "abort"            // the answer is that there will be none
+	LostAnswer      Fault = "lost answer"      // the same after the API server did the work
+	Reset           Fault = "connection reset" // breaks everything else on the connection too; a tenth as often as the others
 	CutWatch        Fault = "cut watch"        // a watch ends after a few seconds, in the middle of whatever it was sending
 )
 
 // AllFaults lists them.
 func AllFaults() []Fault {
-	return []Fault{TooManyRequests, InternalError, Unavailable, Timeout, Reset, LostAnswer, CutWatch}
+	return []Fault{TooManyRequests, InternalError, Unavailable, Timeout, Abort, LostAnswer, Reset, CutWatch}
 }
 
 // Faults decides which requests go wrong, and how. It may be used by several goroutines.
@@ -47,7 +48,7 @@ type Faults struct {
 	counts map[Fault]int
 }
 
-// NewFaults returns faults for a share of the requests, each kind equally often, and for half of the watches.
+// NewFaults returns faults for a share of the requests, each kind equally often but for Reset, and for half of the watches.
 func NewFaults(share float64, seed uint64) *Faults {
 	return &Faults{share: share, random: rand.New(rand.NewPCG(seed, 1)), counts: map[Fault]int{}}
 }
@@ -77,8 +78,10 @@ func (f *Faults) choose(watch bool) (Fault, time.Duration) {
 	delay := time.Second + time.Duration(f.random.Int64N(int64(time.Second)))
 	switch {
 	case f.random.Float64() < f.share:
-		kinds := AllFaults()[:len(AllFaults())-1]
-		fault = kinds[f.random.IntN(len(kinds))]
+		fault = Reset
+		if often := AllFaults()[:6]; f.random.IntN(61) > 0 {
+			fault = often[f.random.IntN(len(often))]
+		}
 	case watch && f.random.IntN(2) == 0:
 		fault, delay = CutWatch, time.Duration(f.random.Int64N(int64(8*time.Second)))
 	}
@@ -90,7 +93,8 @@ func (f *Faults) choose(watch bool) (Fault, time.Duration) {
 
 // spoil makes the request go wrong if it is its turn. It returns whether the request has been dealt with; if not, the
 // request to go on with.
-func (f *Faults) spoil(front *Front, w http.ResponseWriter, r *http.Request, watch bool) (*http.Request, bool) {
+func (f *Faults) spoil(front *Front, w http.ResponseWriter, r *http.Request, attributes *attributes) (*http.Request, bool) {
+	watch := attributes.Verb == "watch"
 	fault, delay := f.choose(watch)
 	switch fault {
 	case TooManyRequests:
@@ -104,14 +108,14 @@ func (f *Faults) spoil(front *Front, w http.ResponseWriter, r *http.Request, wat
 		if pause(r.Context(), delay) {
 			refuse(w, http.StatusGatewayTimeout, metav1.StatusReasonTimeout)
 		}
-	case Reset:
-		reset(r)
+	case Abort:
+		panic(http.ErrAbortHandler)
 	case LostAnswer:
-		if watch {
-			reset(r) // its answer has no end
+		if !watch { // whose answer has no end
+			front.pass(httptest.NewRecorder(), r, attributes)
 		}
-		detached := r.WithContext(context.WithoutCancel(r.Context()))
-		front.pass(httptest.NewRecorder(), detached, front.record.attributes(r))
+		panic(http.ErrAbortHandler)
+	case Reset:
 		reset(r)
 	case CutWatch:
 		ctx, cancel := context.WithCancel(r.Context())

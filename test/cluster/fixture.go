@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientset "k8s.io/client-go/kubernetes"
@@ -32,9 +33,12 @@ func NewFixture(ctx context.Context, tb testing.TB, binaries Binaries, folder st
 	tb.Helper()
 	f := &Fixture{Plane: StartControlPlane(tb), binaries: binaries}
 	f.Front = StartFront(tb, f.Plane, nil)
-	f.Admin = f.Front.Admin()
+	loopback, err := clientset.NewForConfig(f.Plane.backend.Load().loopback)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f.Admin = f.Front.Config(f.tokenWithRoles(ctx, tb, loopback, "kube-system", "tester", "cluster-admin"))
 	f.Admin.ContentType = "application/vnd.kubernetes.protobuf"
-	var err error
 	if f.Client, err = clientset.NewForConfig(f.Admin); err != nil {
 		tb.Fatal(err)
 	}
@@ -78,29 +82,39 @@ func (f *Fixture) arguments() []string {
 // KubeScheduler starts kube-scheduler with a service account that has the roles that every cluster makes for it.
 func (f *Fixture) KubeScheduler(ctx context.Context, tb testing.TB, front *Front, settings map[string]any) *Scheduler {
 	tb.Helper()
-	account := f.Manifests.ServiceAccounts[0].DeepCopy()
-	account.Name = "kube-scheduler"
-	if _, err := f.Client.CoreV1().ServiceAccounts(account.Namespace).Create(ctx, account, metav1.CreateOptions{}); err != nil {
-		tb.Fatal(err)
-	}
-	for _, role := range []string{"system:kube-scheduler", "system:volume-scheduler"} {
-		binding := &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "test-" + strings.ReplaceAll(role, ":", "-")},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
-		}
-		if _, err := f.Client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-			tb.Fatal(err)
-		}
-	}
+	token := f.tokenWithRoles(ctx, tb, f.Client, "kube-system", "kube-scheduler", "system:kube-scheduler", "system:volume-scheduler")
 	return StartScheduler(tb, SchedulerOptions{
 		Name:     "kube-scheduler",
 		Binary:   f.binaries.KubeScheduler,
 		Config:   f.Manifests.ConfigMaps[0].Data["scheduler.yaml"],
 		Settings: settings,
 		Front:    front,
-		Token:    Token(ctx, tb, f.Client, account.Namespace, account.Name),
+		Token:    token,
 	})
+}
+
+// tokenWithRoles makes a service account with cluster roles, and returns a token of it. Unlike that of the loopback
+// client, it is good for the next API server too.
+func (f *Fixture) tokenWithRoles(ctx context.Context, tb testing.TB, client clientset.Interface, namespace, name string, roles ...string) string {
+	tb.Helper()
+	account := &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := insist(ctx, func() error {
+		_, err := client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{})
+		return err
+	}); err != nil {
+		tb.Fatal(err)
+	}
+	for _, role := range roles {
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(name+"-"+role, ":", "-")},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
+		}
+		if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return Token(ctx, tb, client, namespace, name)
 }
 
 // SchedulerName is the name under which the folder of deploy schedules pods.

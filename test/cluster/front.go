@@ -29,7 +29,8 @@ type Front struct {
 
 type connectionKey struct{}
 
-// StartFront starts a proxy that injects the faults, which may be nil. It is stopped when the test ends.
+// StartFront starts a proxy that injects the faults, which may be nil. It is stopped when the test ends. Not to be called
+// while the API server is restarted.
 func StartFront(tb testing.TB, plane *ControlPlane, faults *Faults) *Front {
 	tb.Helper()
 	front := &Front{plane: plane, faults: faults, record: newRecord()}
@@ -40,6 +41,7 @@ func StartFront(tb testing.TB, plane *ControlPlane, faults *Faults) *Front {
 		return context.WithValue(ctx, connectionKey{}, connection)
 	}
 	front.server.StartTLS()
+	plane.fronts = append(plane.fronts, front)
 	tb.Cleanup(func() {
 		front.server.CloseClientConnections()
 		front.server.Close()
@@ -60,12 +62,6 @@ func (f *Front) Config(token string) *restclient.Config {
 	}
 }
 
-// Admin returns how to reach the API server through the proxy with every right.
-func (f *Front) Admin() *restclient.Config {
-	backend := f.plane.backend.Load()
-	return f.Config(backend.admin.BearerToken)
-}
-
 // authority is the certificate of the proxy, which signed itself.
 func (f *Front) authority() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.server.Certificate().Raw})
@@ -76,7 +72,7 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	attributes := f.record.attributes(r)
 	if f.faults != nil {
 		var done bool
-		if r, done = f.faults.spoil(f, w, r, attributes.Verb == "watch"); done {
+		if r, done = f.faults.spoil(f, w, r, attributes); done {
 			return
 		}
 	}
@@ -84,11 +80,15 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // pass sends the request to the API server that runs now. Whatever goes wrong on the way looks like a connection that
-// broke, as it would without a proxy.
+// broke, as it would without a proxy. Once begun, a request is seen through even if the client gives up, so that the
+// record has its answer; watches are not.
 func (f *Front) pass(w http.ResponseWriter, r *http.Request, attributes *attributes) {
 	backend := f.plane.backend.Load()
 	if backend == nil {
 		reset(r)
+	}
+	if attributes.Verb != "watch" {
+		r = r.WithContext(context.WithoutCancel(r.Context()))
 	}
 	proxy := httputil.ReverseProxy{
 		Rewrite:       func(out *httputil.ProxyRequest) { out.SetURL(backend.url) },

@@ -4,14 +4,14 @@
 package cluster
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"testing"
 
-	"k8s.io/klog/v2"
+	"golang.org/x/sys/unix"
 )
 
 // settings are the programs that TestMain built, and the sizes that the environment chose.
@@ -36,25 +36,35 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(folder)
-	// The API server logs a lot to standard error; what it logs is only looked at when something is wrong.
-	log, err := os.Create(filepath.Join(folder, "apiserver.log"))
-	if err != nil {
+	if err := divertLogs(filepath.Join(folder, "apiserver.log")); err != nil {
 		return 0, err
 	}
-	defer log.Close()
-	flags := flag.NewFlagSet("klog", flag.PanicOnError)
-	klog.InitFlags(flags)
-	for _, setting := range []string{"-logtostderr=false", "-stderrthreshold=FATAL"} {
-		if err := flags.Parse([]string{setting}); err != nil {
-			return 0, err
-		}
-	}
-	klog.SetOutput(log)
 	settings.nodes, settings.pods, settings.seed = number("NODES", 100), number("PODS", 500), uint64(number("SEED", 1))
 	if settings.Binaries, err = BuildBinaries(folder); err != nil {
 		return 0, err
 	}
 	return m.Run(), nil
+}
+
+// divertLogs sends to a file what the API server and the clients of etcd log to standard error, thousands of lines. A
+// crash is still reported on standard error.
+func divertLogs(path string) error {
+	log, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	standardError, err := unix.Dup(unix.Stderr)
+	if err != nil {
+		return fmt.Errorf("keeping standard error: %w", err)
+	}
+	if err := debug.SetCrashOutput(os.NewFile(uintptr(standardError), "stderr"), debug.CrashOptions{}); err != nil {
+		return fmt.Errorf("keeping standard error: %w", err)
+	}
+	if err := unix.Dup2(int(log.Fd()), unix.Stderr); err != nil {
+		return fmt.Errorf("diverting standard error: %w", err)
+	}
+	return nil
 }
 
 // number reads a setting from the environment.

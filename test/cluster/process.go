@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,10 +30,14 @@ type Usage struct {
 	PeakRSS int64         // bytes; 0 where there is no /proc
 }
 
-// StartProcess starts a program. When the test ends, it is stopped, and the end of its output printed if the test failed.
+// StartProcess starts a program. The environment variable LOGS names a folder that keeps the output. When the test ends, it is stopped, and the end of its output printed if the test failed.
 func StartProcess(tb testing.TB, name, binary string, arguments ...string) *Process {
 	tb.Helper()
-	p := &Process{name: name, log: filepath.Join(tb.TempDir(), name+".log"), ended: make(chan struct{})}
+	folder := os.Getenv("LOGS")
+	if folder == "" {
+		folder = tb.TempDir()
+	}
+	p := &Process{name: name, log: filepath.Join(folder, name+".log"), ended: make(chan struct{})}
 	output, err := os.Create(p.log)
 	if err != nil {
 		tb.Fatal(err)
@@ -40,13 +45,20 @@ func StartProcess(tb testing.TB, name, binary string, arguments ...string) *Proc
 	defer output.Close()
 	p.command = exec.Command(binary, arguments...)
 	p.command.Stdout, p.command.Stderr = output, output
-	if err := p.command.Start(); err != nil {
+	p.command.SysProcAttr = diesWithParent()
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // its end is the end of the process
+		defer close(p.ended)
+		err := p.command.Start()
+		started <- err
+		if err == nil {
+			_ = p.command.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
 		tb.Fatalf("starting %s: %v", name, err)
 	}
-	go func() {
-		_ = p.command.Wait()
-		close(p.ended)
-	}()
 	tb.Cleanup(func() {
 		p.Stop()
 		if tb.Failed() {

@@ -1,0 +1,89 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const leaseDuration = 2 * time.Second
+
+// pair is two replicas of rouse, of which one schedules.
+type pair struct {
+	t       *testing.T
+	start   func() *Scheduler
+	members []*Scheduler
+
+	leader          *Scheduler
+	since           time.Time // when the leader was seen first
+	killed, stopped int
+}
+
+func startPair(ctx context.Context, t *testing.T, f *Fixture) *pair {
+	t.Helper()
+	number := 0
+	p := &pair{t: t, start: func() *Scheduler {
+		number++
+		return f.Rouse(t, fmt.Sprintf("rouse-%d", number), f.Front, map[string]any{
+			"leaderElection.leaseDuration": leaseDuration.String(),
+			"leaderElection.renewDeadline": (leaseDuration * 3 / 4).String(),
+			"leaderElection.retryPeriod":   (leaseDuration / 8).String(),
+		})
+	}}
+	p.members = []*Scheduler{p.start(), p.start()}
+	for _, member := range p.members {
+		member.WaitReady(ctx, t)
+	}
+	return p
+}
+
+// disturb strikes down a leader that has led for two seconds: every third one is stopped until its Lease has run out,
+// the others are killed. Another replica is started in its place.
+func (p *pair) disturb() {
+	if p.leader == nil {
+		for _, member := range p.members {
+			if strings.Contains(strings.ToLower(member.Log()), "successfully acquired lease") {
+				p.leader, p.since = member, time.Now()
+			}
+		}
+		return
+	}
+	if time.Since(p.since) < 2*time.Second {
+		return
+	}
+	struck := p.leader
+	p.leader = nil
+	for i, member := range p.members {
+		if member == struck {
+			p.members[i] = p.start()
+		}
+	}
+	if p.killed > 2*p.stopped {
+		p.stopped++
+		p.suspend(struck)
+		return
+	}
+	p.killed++
+	struck.Kill()
+}
+
+// suspend stops the process until its Lease is someone else's, and lets it go on: it must end by itself.
+func (p *pair) suspend(process *Scheduler) {
+	p.t.Helper()
+	if err := process.command.Process.Signal(syscall.SIGSTOP); err != nil {
+		p.t.Fatalf("stopping %s: %v", process.name, err)
+	}
+	time.Sleep(2 * leaseDuration)
+	if err := process.command.Process.Signal(syscall.SIGCONT); err != nil {
+		p.t.Fatalf("continuing %s: %v", process.name, err)
+	}
+	WaitFor(p.t.Context(), p.t, 20*time.Second, func() (bool, string) {
+		return process.Ended(), process.name + " to end because it lost its Lease"
+	})
+}
