@@ -9,6 +9,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/rouse-scheduler/rouse/test/bench/objects"
 )
 
 // decider is a scheduler that only decides: for every pod it pops it, updates the snapshot, finds a node, assumes the pod
@@ -91,7 +93,7 @@ func (c *decisionCase) work(size int, target float64) work {
 				return nil, err
 			}
 			defer d.close()
-			return measureDecisions(ctx, m, d, newNodes(size, c.shape), newPods(warmUpPods+decisionsPerRun*m.times(), c.shape, c.unique))
+			return measureDecisions(ctx, m, d, objects.Nodes(size, c.shape), objects.Pods(warmUpPods+decisionsPerRun*m.times(), c.shape, c.unique))
 		}
 	}
 	w := work{

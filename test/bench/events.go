@@ -11,6 +11,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/test/bench/objects"
 )
 
 // waitingRoom is the scheduling queue of a scheduler, with pods in it that were rejected and wait for an event. It is
@@ -90,7 +92,7 @@ func tainted(node *v1.Node) {
 }
 
 func nodeAdd(change func(*v1.Node)) occurrence {
-	node := newNode(0)
+	node := objects.Node(0)
 	if change != nil {
 		change(node)
 	}
@@ -98,13 +100,13 @@ func nodeAdd(change func(*v1.Node)) occurrence {
 }
 
 func nodeUpdate(change func(*v1.Node), action fwk.ActionType) occurrence {
-	node := newNode(0)
+	node := objects.Node(0)
 	change(node)
-	return occurrence{events: []fwk.ClusterEvent{{Resource: fwk.Node, ActionType: action}}, old: newNode(0), new: node}
+	return occurrence{events: []fwk.ClusterEvent{{Resource: fwk.Node, ActionType: action}}, old: objects.Node(0), new: node}
 }
 
 func assignedPod() *v1.Pod {
-	pod := newPod("deleted", 100, 128<<20)
+	pod := objects.Pod("deleted", 100, 128<<20)
 	pod.Spec.NodeName = "node-00000"
 	return pod
 }
@@ -114,7 +116,7 @@ func rejectedPods(count int, plugin string) []*v1.Pod {
 	pods := make([]*v1.Pod, count)
 	for i := range pods {
 		kind := fmt.Sprint("kind-", i%specs)
-		pods[i] = newPod(fmt.Sprintf("pod-%06d", i), 100, 128<<20)
+		pods[i] = objects.Pod(fmt.Sprintf("pod-%06d", i), 100, 128<<20)
 		spec := &pods[i].Spec
 		switch plugin {
 		case "NodeResourcesFit":
@@ -122,7 +124,7 @@ func rejectedPods(count int, plugin string) []*v1.Pod {
 		case "NodeAffinity":
 			spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
-					NodeSelectorTerms: []v1.NodeSelectorTerm{nodeTerm("shape", kind, "any")},
+					NodeSelectorTerms: []v1.NodeSelectorTerm{objects.NodeTerm("shape", kind, "any")},
 				},
 			}}
 		case "TaintToleration":

@@ -19,6 +19,7 @@ import (
 	upstream "k8s.io/kubernetes/pkg/scheduler"
 
 	"github.com/rouse-scheduler/rouse/scheduler"
+	"github.com/rouse-scheduler/rouse/test/bench/objects"
 )
 
 // A row of memory has a scheduler's own informers list a cluster full of assigned pods, waits until the cache has them,
@@ -44,7 +45,7 @@ func keptCases() []keptCase {
 }
 
 // plainPod is a pod as the other workloads have them.
-func plainPod(i int) *v1.Pod { return newPod(fmt.Sprintf("pod-%06d", i), 100, 128<<20) }
+func plainPod(i int) *v1.Pod { return objects.Pod(fmt.Sprintf("pod-%06d", i), 100, 128<<20) }
 
 // runningPod is a pod of a deployment, as admission and the kubelet leave it.
 func runningPod(i int) *v1.Pod {
@@ -161,7 +162,7 @@ func (c keptCase) measure(ctx context.Context, build func(context.Context, *list
 	if pods, err := k.podCount(); err != nil || pods != c.pods {
 		return nil, fmt.Errorf("the cache has %d of %d pods: %v", pods, c.pods, err)
 	}
-	k.enqueue(ctx, newPod("new", 100, 128<<20))
+	k.enqueue(ctx, objects.Pod("new", 100, 128<<20))
 	if err := k.decide(ctx); err != nil {
 		return nil, err
 	}
@@ -241,7 +242,7 @@ type listedNodes struct {
 func (n listedNodes) List(context.Context, metav1.ListOptions) (*v1.NodeList, error) {
 	list := &v1.NodeList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: make([]v1.Node, n.what.nodes)}
 	for i := range list.Items {
-		node := newNode(i)
+		node := objects.Node(i)
 		node.ResourceVersion = fmt.Sprint(i + 1)
 		node.Status.Allocatable[v1.ResourceEphemeralStorage] = resource.MustParse("100Gi")
 		if err := decodedCopy(node, &list.Items[i]); err != nil {

@@ -15,6 +15,7 @@ import (
 	upstream "k8s.io/kubernetes/pkg/scheduler"
 
 	"github.com/rouse-scheduler/rouse/scheduler"
+	"github.com/rouse-scheduler/rouse/test/bench/objects"
 )
 
 // A live row runs a whole scheduler: its loops, its binding cycles, preemption and requeueing, in real time, on an API in
@@ -71,7 +72,7 @@ const (
 	victimsPerNode = 4
 	hopelessPods   = 5_000
 	preemptorPods  = 1_000
-	liveTimeout    = 5 * time.Minute
+	liveTimeout    = 15 * time.Minute
 
 	// In thousandths of a CPU, of which a node has 32: three of its four victims must go to make room for a preemptor.
 	victimCPU, preemptorCPU = 7_000, 24_000
@@ -101,7 +102,7 @@ func liveCases(divisor int) []liveCase {
 func podsWith(name string, count int, milliCPU int64, priority int32) []*v1.Pod {
 	pods := make([]*v1.Pod, count)
 	for i := range pods {
-		pods[i] = newPod(fmt.Sprintf("%s-%06d", name, i), milliCPU, 128<<20)
+		pods[i] = objects.Pod(fmt.Sprintf("%s-%06d", name, i), milliCPU, 128<<20)
 		pods[i].Spec.Priority = &priority
 	}
 	return pods
@@ -149,7 +150,7 @@ func (c liveCase) measure(ctx context.Context, m *meter, build newLive) (_ Sampl
 	if err != nil {
 		return nil, nil, err
 	}
-	nodes := newNodes(c.nodes, basic)
+	nodes := objects.Nodes(c.nodes, basic)
 	if err := api.addNodes(nodes); err != nil {
 		return nil, nil, err
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/rouse-scheduler/rouse/test/bench/objects"
 )
 
 // These tests do everything that the benchmark does, with little of it, and look at what comes out. How long it takes
@@ -35,8 +37,8 @@ func TestBothContendersPlaceAllPods(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer d.close()
-				pods := newPods(warmUpPods+50, c.shape, c.unique)
-				sample, err := measureDecisions(t.Context(), &meter{}, d, newNodes(120, c.shape), pods)
+				pods := objects.Pods(warmUpPods+50, c.shape, c.unique)
+				sample, err := measureDecisions(t.Context(), &meter{}, d, objects.Nodes(120, c.shape), pods)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -70,8 +72,8 @@ func checkPlacement(t *testing.T, d decider, s shape, pods []*v1.Pod) {
 		}
 	}
 	for zone, count := range perZone {
-		if s == spread && count != len(pods)/zones {
-			t.Errorf("%d pods are in zone %s, want %d", count, zone, len(pods)/zones)
+		if s == spread && count != len(pods)/objects.Zones {
+			t.Errorf("%d pods are in zone %s, want %d", count, zone, len(pods)/objects.Zones)
 		}
 	}
 	if s == prefPodZone && len(perZone) != 1 {

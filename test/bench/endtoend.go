@@ -1,0 +1,114 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// An end-to-end row runs the binaries of both schedulers, as processes of their own, on a real kube-apiserver and etcd:
+// see the program realapi.
+
+const endToEndNodes, endToEndPods = 5_000, 5_000
+
+// endToEndGroups returns the rows. What is wanted of them is throughput; that the CPU time of the scheduler is a third, or a
+// sixth with spread constraints, of that of kube-scheduler shows in the same rows.
+func endToEndGroups() []group {
+	programs := &programs{}
+	g := group{close: programs.remove}
+	for _, c := range []struct {
+		shape  shape
+		target float64
+	}{{basic, 1}, {spread, 1.5}} {
+		w := work{
+			Row: Row{
+				Workload: "cluster", Case: string(c.shape), Size: endToEndNodes, Unit: "nodes", Metric: WallNanos, Target: c.target,
+			},
+			runs: map[Contender]func(context.Context, *meter) (Sample, error){},
+		}
+		for _, who := range []Contender{Rouse, KubeScheduler} {
+			w.runs[who] = func(ctx context.Context, _ *meter) (Sample, error) {
+				return programs.measure(ctx, who, c.shape, endToEndNodes, endToEndPods)
+			}
+		}
+		g.work = append(g.work, w)
+	}
+	return []group{g}
+}
+
+// programs are built when they are first needed. The current folder must be in the module of this program.
+type programs struct {
+	folder string
+}
+
+func (p *programs) build(ctx context.Context) error {
+	if p.folder != "" {
+		return nil
+	}
+	folder, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	module, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return fmt.Errorf("finding the module of the benchmark: %w", err)
+	}
+	root := strings.TrimSpace(string(module))
+	for _, program := range []struct{ dir, target, name string }{
+		{root, "./bench/realapi", "realapi"},
+		{root, "k8s.io/kubernetes/cmd/kube-scheduler", string(KubeScheduler)},
+		{filepath.Dir(root), "./cmd/rouse", string(Rouse)},
+	} {
+		command := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(folder, program.name), program.target)
+		command.Dir = program.dir
+		if output, err := command.CombinedOutput(); err != nil {
+			return fmt.Errorf("building %s: %w\n%s", program.target, err, output)
+		}
+	}
+	p.folder = folder
+	return nil
+}
+
+func (p *programs) remove() {
+	if p.folder != "" {
+		_ = os.RemoveAll(p.folder)
+	}
+}
+
+func (p *programs) measure(ctx context.Context, who Contender, s shape, nodes, pods int) (Sample, error) {
+	if err := p.build(ctx); err != nil {
+		return nil, err
+	}
+	arguments := []string{
+		"-binary", filepath.Join(p.folder, string(who)), "-shape", string(s),
+		"-nodes", strconv.Itoa(nodes), "-pods", strconv.Itoa(pods),
+	}
+	if who == Rouse {
+		arguments = append(arguments, "-command", "run")
+	}
+	var complaints strings.Builder
+	command := exec.CommandContext(ctx, filepath.Join(p.folder, "realapi"), arguments...)
+	command.Stderr = &complaints
+	output, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("running %s on a real API server: %w\n%s", who, err, lastLines(complaints.String(), 20))
+	}
+	sample := Sample{}
+	if err := json.Unmarshal(output, &sample); err != nil {
+		return nil, fmt.Errorf("reading what realapi measured: %w", err)
+	}
+	return sample, nil
+}
+
+func lastLines(text string, count int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-count):], "\n")
+}
