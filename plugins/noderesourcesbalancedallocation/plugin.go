@@ -47,10 +47,12 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err := profiles.ValidateNodeResourcesBalancedAllocationArgs(nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
-	return &Plugin{
+	pl := &Plugin{
 		classes: noderesources.NewDeviceClasses(handle),
 		weighed: noderesources.NewWeighed(args.Resources),
-	}, nil
+	}
+	pl.table.Derive = pl.balanceOf
+	return pl, nil
 }
 
 // Name implements fwk.Plugin.

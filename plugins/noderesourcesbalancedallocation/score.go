@@ -50,13 +50,13 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 			after = append(after, fraction(allocated+wanted, allocatable))
 		}
 	}
-	return score(before, after), nil
+	return score(balance(before), balance(after)), nil
 }
 
-// score is better the more even the fractions become.
-func score(before, after []float64) int64 {
+// score is better the more the balance of a node grows.
+func score(before, after int64) int64 {
 	const unchanged = fwk.MaxScore / 2
-	return unchanged + (unchanged+balance(after)-balance(before))/2
+	return unchanged + (unchanged+after-before)/2
 }
 
 // ScoreExtensions implements fwk.ScorePlugin; scores need no normalisation.

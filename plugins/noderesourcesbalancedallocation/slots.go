@@ -31,18 +31,28 @@ func (pl *Plugin) ScoreSlots(ctx context.Context, state fwk.CycleState, pod *v1.
 		return nil
 	}
 	rows := pl.table.Rows(nodes)
-	var buffer [2 * expectedResources]float64
+	var buffer [expectedResources]float64
 	for i, slot := range slots {
-		row := &rows[slot]
-		before, after := buffer[:0:expectedResources], buffer[expectedResources:expectedResources]
-		for _, seat := range seats {
-			if allocatable := row[seat.Allocatable]; allocatable != 0 {
-				taken := row[noderesources.RequestedPlace(seat.Allocatable)]
-				before = append(before, fraction(taken, allocatable))
-				after = append(after, fraction(taken+seat.Wanted, allocatable))
+		row, after := &rows[slot], buffer[:0]
+		for j := range seats {
+			if allocatable := row[seats[j].Allocatable]; allocatable != 0 {
+				taken := row[noderesources.RequestedPlace(seats[j].Allocatable)]
+				after = append(after, fraction(taken+seats[j].Wanted, allocatable))
 			}
 		}
-		scores[i] = score(before, after)
+		scores[i] = score(row[noderesources.Derived], balance(after))
 	}
 	return nil
+}
+
+// balanceOf is how balanced a node is without the pod, as long as no scalar resource counts.
+func (pl *Plugin) balanceOf(row *noderesources.Row) int64 {
+	fractions := make([]float64, 0, expectedResources)
+	for i := range pl.weighed {
+		place, ok := noderesources.AllocatablePlace(pl.weighed[i].Name)
+		if ok && row[place] != 0 {
+			fractions = append(fractions, fraction(row[noderesources.RequestedPlace(place)], row[place]))
+		}
+	}
+	return balance(fractions)
 }

@@ -111,12 +111,23 @@ func (pl *Plugin) ScoreSlots(ctx context.Context, state fwk.CycleState, pod *v1.
 		}
 		return nil
 	}
-	rows := pl.table.Rows(nodes)
+	taken := make([]noderesources.Place, len(seats))
+	for i := range seats {
+		taken[i] = takenPlace(seats[i].Allocatable)
+	}
+	rows, rate, selective := pl.table.Rows(nodes), pl.scoring.rate, pl.scoring.selective
 	for i, slot := range slots {
-		row, sum := &rows[slot], weightedSum{strategy: pl.scoring}
-		for _, seat := range seats {
-			if allocatable := row[seat.Allocatable]; allocatable != 0 {
-				sum.add(seat.Weight, row[takenPlace(seat.Allocatable)]+seat.Wanted, allocatable)
+		row := &rows[slot]
+		sum := weightedSum{strategy: pl.scoring}
+		for j := range seats {
+			seat := &seats[j]
+			allocatable := row[seat.Allocatable]
+			if allocatable == 0 {
+				continue
+			}
+			if rated := rate(row[taken[j]]+seat.Wanted, allocatable); rated > 0 || !selective {
+				sum.sum += rated * seat.Weight
+				sum.weights += seat.Weight
 			}
 		}
 		scores[i] = sum.score()

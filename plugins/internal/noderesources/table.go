@@ -27,6 +27,7 @@ const (
 	RequestedPods
 	NonZeroCPU // with what counts for containers that don't ask
 	NonZeroMemory
+	Derived // see [Table]
 	places
 )
 
@@ -36,6 +37,9 @@ type Row [places]int64
 // Table has a row for every slot of a snapshot, one beside the other in memory, so that going through all nodes is fast.
 // The zero value is an empty table. It is safe for concurrent use; rows must not be changed.
 type Table struct {
+	// Derive works out what else is kept of a row, in its place Derived; nil for nothing.
+	Derive func(row *Row) int64
+
 	mu         sync.Mutex
 	nodes      framework.SlotLister
 	generation int64
@@ -58,7 +62,11 @@ func (t *Table) Rows(nodes framework.SlotLister) []Row {
 	}
 	for slot := range nodes.ChangedSince(t.generation) {
 		if node := nodes.NodeAt(slot); node != nil {
-			t.rows[slot] = newRow(node)
+			row := newRow(node)
+			if t.Derive != nil {
+				row[Derived] = t.Derive(&row)
+			}
+			t.rows[slot] = row
 		}
 	}
 	t.generation = nodes.Generation()
