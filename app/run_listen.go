@@ -10,7 +10,9 @@ import (
 
 	"k8s.io/apiserver/pkg/server"
 	restclient "k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
+	"github.com/rouse-scheduler/rouse/app/access"
 	"github.com/rouse-scheduler/rouse/app/options"
 	"github.com/rouse-scheduler/rouse/app/serving"
 )
@@ -25,8 +27,9 @@ type port struct {
 	authorization  server.AuthorizationInfo
 }
 
-// listen opens the port, so that a port that is taken fails at once, and prepares the checks of who may ask what.
-func listen(o *options.Options) (*port, error) {
+// listen opens the port, so that a port that is taken fails at once, and prepares the checks of who may ask what. The
+// log names the permissions that are missing for these checks; a scheduler is ready without them.
+func listen(o *options.Options, logger klog.Logger) (*port, error) {
 	if err := o.EnsureCertificate(); err != nil {
 		return nil, err
 	}
@@ -38,6 +41,9 @@ func listen(o *options.Options) (*port, error) {
 	if p.secure == nil {
 		return nil, nil
 	}
+	checking := access.NewRecord(access.Options{Logger: logger})
+	o.Authentication.WithCustomRoundTripper(checking.Wrap)
+	o.Authorization.WithCustomRoundTripper(checking.Wrap)
 	if err := o.Authentication.ApplyTo(&p.authentication, p.secure, nil); err != nil {
 		return nil, fmt.Errorf("preparing authentication: %w", err)
 	}

@@ -55,7 +55,7 @@ func newProcess(ctx context.Context, o *options.Options, config *profiles.Config
 	if p.cluster, err = connect(o, config, p.logger); err != nil {
 		return nil, err
 	}
-	if p.port, err = listen(o); err != nil {
+	if p.port, err = listen(o, p.logger); err != nil {
 		p.cluster.close()
 		return nil, err
 	}
