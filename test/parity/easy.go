@@ -115,7 +115,7 @@ func (g *generator) easyStorage() []apiruntime.Object {
 			class := pick(g, "class-0", "class-1", "class-2")
 			claim.Annotations, claim.Status.Phase, claim.Spec.VolumeName, claim.DeletionTimestamp = nil, v1.ClaimPending, "", nil
 			claim.Spec.StorageClassName, volume.Spec.StorageClassName = ptr.To(class), class
-			claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{pick(g, v1.ReadWriteOnce, v1.ReadWriteOncePod)}
+			claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{pick(g, v1.ReadWriteOnce, v1.ReadWriteOncePod, v1.ReadWriteOncePod)}
 			volume.Spec.AccessModes = claim.Spec.AccessModes
 			volume.Spec.ClaimRef, volume.Status.Phase = nil, v1.VolumeAvailable
 			if g.oneIn(2) {
