@@ -78,6 +78,9 @@ func (s *selection) measureGroup(ctx context.Context, g group) ([]Row, error) {
 				if !ok || len(s.contenders) > 0 && !s.contenders[who] {
 					continue
 				}
+				if err := ctx.Err(); err != nil {
+					return rows, err
+				}
 				fmt.Fprintf(s.progress, "%s: run %d of %d, %s\n", w.name(), run+1, s.runs, who)
 				sample, err := once(ctx, s.meterFor(w, who, run))
 				if err != nil {
