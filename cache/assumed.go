@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 )
 
@@ -23,10 +24,8 @@ func (c *Cache) AssumePod(pod *v1.Pod) error {
 	if _, ok := c.pods[pod.UID]; ok {
 		return fmt.Errorf("pod %v(%v) is in the cache, so can't be assumed", pod.UID, klog.KObj(pod))
 	}
-	state := c.place(pod)
-	state.assumed = true
-	state.assumedAt = c.clock.Now()
-	c.assumed[pod.UID] = state
+	c.place(pod)
+	c.assumed[pod.UID] = c.clock.Now()
 	return nil
 }
 
@@ -56,10 +55,10 @@ func (c *Cache) dropAssumed(pod *v1.Pod) error {
 	if state.node.name != pod.Spec.NodeName {
 		return fmt.Errorf("pod %v(%v) was assumed on %v but assigned to %v", pod.UID, klog.KObj(pod), pod.Spec.NodeName, state.node.name)
 	}
-	if !state.assumed {
+	if !c.assumes(pod.UID) {
 		return fmt.Errorf("pod %v(%v) is not assumed, so it cannot be removed or forgotten", pod.UID, klog.KObj(pod))
 	}
-	c.drop(state)
+	c.drop(pod.UID)
 	return nil
 }
 
@@ -70,8 +69,7 @@ func (c *Cache) IsAssumed(pod *v1.Pod) (bool, error) {
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	_, ok := c.assumed[pod.UID]
-	return ok, nil
+	return c.assumes(pod.UID), nil
 }
 
 // ExpireAssumed drops the pods that have been assumed for Options.AssumedPodTTL or longer and returns them, the
@@ -83,19 +81,19 @@ func (c *Cache) ExpireAssumed() []*v1.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.clock.Now()
-	var expired []*podState
-	for _, state := range c.assumed {
-		if now.Sub(state.assumedAt) >= c.ttl {
-			expired = append(expired, state)
+	var expired []types.UID
+	for uid, at := range c.assumed {
+		if now.Sub(at) >= c.ttl {
+			expired = append(expired, uid)
 		}
 	}
-	slices.SortFunc(expired, func(a, b *podState) int {
-		return cmp.Or(a.assumedAt.Compare(b.assumedAt), cmp.Compare(a.uid, b.uid))
+	slices.SortFunc(expired, func(a, b types.UID) int {
+		return cmp.Or(c.assumed[a].Compare(c.assumed[b]), cmp.Compare(a, b))
 	})
 	var pods []*v1.Pod
-	for _, state := range expired {
-		c.drop(state)
-		pods = append(pods, state.pod)
+	for _, uid := range expired {
+		pods = append(pods, c.pods[uid].info.Pod)
+		c.drop(uid)
 	}
 	return pods
 }

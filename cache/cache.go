@@ -37,9 +37,9 @@ type Cache struct {
 	// mu guards every field below and everything that can be reached from them, except the API objects, which nobody
 	// changes. Methods that change something hold it exclusively.
 	mu sync.RWMutex
-	// pods holds every known pod, assumed those of them that are assumed.
-	pods    map[types.UID]*podState
-	assumed map[types.UID]*podState
+	// pods holds every known pod, assumed those of them that are assumed, with the time since when.
+	pods    map[types.UID]podState
+	assumed map[types.UID]time.Time
 	// nodes holds an entry for every node that is live or has pods.
 	nodes  map[string]*nodeEntry
 	slots  slotTable
@@ -53,10 +53,9 @@ func New(options Options) *Cache {
 		ttl:     options.AssumedPodTTL,
 		clock:   options.Clock,
 		logger:  options.Logger,
-		pods:    map[types.UID]*podState{},
-		assumed: map[types.UID]*podState{},
+		pods:    map[types.UID]podState{},
+		assumed: map[types.UID]time.Time{},
 		nodes:   map[string]*nodeEntry{},
-		images:  imageStates{},
 	}
 	if c.clock == nil {
 		c.clock = clock.RealClock{}

@@ -5,6 +5,7 @@ package cache
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -68,7 +69,7 @@ func (c *Cache) Dump() Dump {
 }
 
 func (c *Cache) dumpEntry(entry *nodeEntry) NodeDump {
-	copied := entry.info.Clone()
+	copied := entry.info
 	dump := NodeDump{
 		Name:        entry.name,
 		HasNode:     entry.live(),
@@ -106,6 +107,6 @@ func plainResource(r fwk.Resource) framework.Resource {
 		Memory:           r.GetMemory(),
 		EphemeralStorage: r.GetEphemeralStorage(),
 		AllowedPodNumber: r.GetAllowedPodNumber(),
-		ScalarResources:  r.GetScalarResources(),
+		ScalarResources:  maps.Clone(r.GetScalarResources()),
 	}
 }

@@ -4,48 +4,116 @@
 package cache
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// imageStates knows, for every name of every image in the cluster, how large the image is and which nodes have it. A
-// tag and a digest of one image are two names.
-type imageStates map[string]*fwk.ImageStateSummary
-
-// attach enters the images of a node and returns them by name. The size of an image is the one seen first. The
-// summaries are shared with the other nodes that have the image and change with them.
-func (s imageStates) attach(node *v1.Node) map[string]*fwk.ImageStateSummary {
-	onNode := make(map[string]*fwk.ImageStateSummary)
-	for _, image := range node.Status.Images {
-		for _, name := range image.Names {
-			state, ok := s[name]
-			if !ok {
-				state = &fwk.ImageStateSummary{Size: image.SizeBytes, Nodes: sets.New[string]()}
-				s[name] = state
-			}
-			state.Nodes.Insert(node.Name)
-			onNode[name] = state
-		}
-	}
-	return onNode
+// imageStates knows, for every name of every image in the cluster, how large the image is and how many nodes have it. A
+// tag and a digest of one image are two names. The zero value knows none.
+type imageStates struct {
+	byName map[string]*imageState
+	// version changes with every change of any image.
+	version int64
 }
 
-// detach takes out the images of a node, which may be nil, and forgets those that no node has any more.
-func (s imageStates) detach(node *v1.Node) {
+// imageState is a name of an image.
+type imageState struct {
+	name  string
+	size  int64
+	nodes int
+	// summary is what plugins get to see; nil if it was not needed since the number of nodes changed.
+	summary *fwk.ImageStateSummary
+}
+
+// imagesOfNode is the images of one node, and the summaries of them as they were when they were last asked for.
+type imagesOfNode struct {
+	states    []*imageState
+	summaries map[string]*fwk.ImageStateSummary
+	version   int64
+}
+
+// replace enters the images of a node, nil for none, in place of those that it had. The size of an image is the one seen
+// first; images that no node has any more are forgotten.
+func (s *imageStates) replace(images *imagesOfNode, node *v1.Node) {
+	if s.unchanged(images, node) {
+		return
+	}
+	s.version++
+	for _, state := range images.states {
+		state.nodes--
+		state.summary = nil
+		if state.nodes == 0 {
+			delete(s.byName, state.name)
+		}
+	}
+	*images = imagesOfNode{}
 	if node == nil {
 		return
 	}
-	for _, image := range node.Status.Images {
+	seen := map[string]bool{}
+	for i := range node.Status.Images {
+		image := &node.Status.Images[i]
 		for _, name := range image.Names {
-			state, ok := s[name]
-			if !ok {
-				continue
-			}
-			state.Nodes.Delete(node.Name)
-			if state.Nodes.Len() == 0 {
-				delete(s, name)
+			if !seen[name] {
+				seen[name] = true
+				images.states = append(images.states, s.enter(name, image.SizeBytes))
 			}
 		}
 	}
+}
+
+// unchanged tells whether nothing is to be done, because the node has the images that it had, in the same order.
+func (s *imageStates) unchanged(images *imagesOfNode, node *v1.Node) bool {
+	rest := images.states
+	if node != nil {
+		for i := range node.Status.Images {
+			image := &node.Status.Images[i]
+			for _, name := range image.Names {
+				// Where no other node has the image its size may become another one.
+				if len(rest) == 0 || rest[0].name != name || rest[0].nodes == 1 && rest[0].size != image.SizeBytes {
+					return false
+				}
+				rest = rest[1:]
+			}
+		}
+	}
+	return len(rest) == 0
+}
+
+// enter counts a node that has an image.
+func (s *imageStates) enter(name string, size int64) *imageState {
+	state, ok := s.byName[name]
+	if !ok {
+		if s.byName == nil {
+			s.byName = map[string]*imageState{}
+		}
+		state = &imageState{name: name, size: size}
+		s.byName[name] = state
+	}
+	state.nodes++
+	state.summary = nil
+	return state
+}
+
+// summaries returns what is known of the images of a node at this moment. The map must not be changed.
+func (s *imageStates) summaries(images *imagesOfNode) map[string]*fwk.ImageStateSummary {
+	if images.summaries != nil && (images.version == s.version || images.upToDate()) {
+		images.version = s.version
+		return images.summaries
+	}
+	images.version = s.version
+	images.summaries = make(map[string]*fwk.ImageStateSummary, len(images.states))
+	for _, state := range images.states {
+		if state.summary == nil {
+			state.summary = &fwk.ImageStateSummary{Size: state.size, NumNodes: state.nodes}
+		}
+		images.summaries[state.name] = state.summary
+	}
+	return images.summaries
+}
+
+func (i *imagesOfNode) upToDate() bool {
+	return !slices.ContainsFunc(i.states, func(state *imageState) bool { return i.summaries[state.name] != state.summary })
 }

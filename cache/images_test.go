@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-func (s imageStates) nodesByName() map[string][]string {
-	result := map[string][]string{}
-	for name, state := range s {
-		result[name] = sets.List(state.Nodes)
+func (s *imageStates) nodesByName() map[string]int {
+	result := map[string]int{}
+	for name, state := range s.byName {
+		result[name] = state.nodes
 	}
 	return result
 }
@@ -23,24 +22,24 @@ func TestImageExistence(t *testing.T) {
 	steps := []struct {
 		name string
 		do   func() error
-		want map[string][]string
+		want map[string]int
 	}{
 		{
 			name: "tags and digests are names of their own",
 			do: func() error {
 				return c.AddNode(makeNode("a", image(10, "app:v1", "app@sha256:1"), image(5, "tool:v1")))
 			},
-			want: map[string][]string{"app:v1": {"a"}, "app@sha256:1": {"a"}, "tool:v1": {"a"}},
+			want: map[string]int{"app:v1": 1, "app@sha256:1": 1, "tool:v1": 1},
 		},
 		{
 			name: "a second node has some of them",
 			do:   func() error { return c.AddNode(makeNode("b", image(11, "app:v1"), image(5, "other:v1"))) },
-			want: map[string][]string{"app:v1": {"a", "b"}, "app@sha256:1": {"a"}, "tool:v1": {"a"}, "other:v1": {"b"}},
+			want: map[string]int{"app:v1": 2, "app@sha256:1": 1, "tool:v1": 1, "other:v1": 1},
 		},
 		{
 			name: "an update takes the place of what the node had",
 			do:   func() error { return c.UpdateNode(makeNode("a", image(5, "tool:v2"))) },
-			want: map[string][]string{"app:v1": {"b"}, "tool:v2": {"a"}, "other:v1": {"b"}},
+			want: map[string]int{"app:v1": 1, "tool:v2": 1, "other:v1": 1},
 		},
 		{
 			name: "a removed node has no images, even if its pods stay",
@@ -48,12 +47,12 @@ func TestImageExistence(t *testing.T) {
 				must(t, c.AddPod(makePod("pod", "b")))
 				return c.RemoveNode(makeNode("b"))
 			},
-			want: map[string][]string{"tool:v2": {"a"}},
+			want: map[string]int{"tool:v2": 1},
 		},
 		{
 			name: "a node that comes back has what it brings",
 			do:   func() error { return c.AddNode(makeNode("b", image(5, "tool:v2"))) },
-			want: map[string][]string{"tool:v2": {"a", "b"}},
+			want: map[string]int{"tool:v2": 2},
 		},
 		{
 			name: "nothing is left of nodes that are gone",
@@ -61,7 +60,7 @@ func TestImageExistence(t *testing.T) {
 				must(t, c.RemoveNode(makeNode("a")))
 				return c.RemoveNode(makeNode("b"))
 			},
-			want: map[string][]string{},
+			want: map[string]int{},
 		},
 	}
 	for _, step := range steps {

@@ -15,7 +15,8 @@ type nodeEntry struct {
 	info *framework.NodeInfo
 	slot int
 	// zone is the key that the entry has in the zone order; it means nothing unless the entry is live.
-	zone string
+	zone   string
+	images imagesOfNode
 }
 
 func (e *nodeEntry) live() bool { return e.slot != noSlot }

@@ -47,8 +47,7 @@ func (c *Cache) putNode(node *v1.Node) {
 		c.zones.add(zone, entry.slot)
 	}
 	entry.zone = zone
-	c.images.detach(entry.info.Node())
-	entry.info.SetImageStates(c.images.attach(node))
+	c.images.replace(&entry.images, node)
 	entry.info.SetNode(node)
 	c.slots.touch(entry)
 }
@@ -68,7 +67,7 @@ func (c *Cache) RemoveNode(node *v1.Node) error {
 	if !entry.live() {
 		return fmt.Errorf("node %q in group %q was not found", node.Name, topology.GetZoneKey(node))
 	}
-	c.images.detach(entry.info.Node())
+	c.images.replace(&entry.images, nil)
 	c.zones.remove(entry.zone, entry.slot)
 	entry.info.RemoveNode()
 	c.slots.release(entry)

@@ -6,7 +6,6 @@ package cache
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,11 +16,8 @@ import (
 
 // podState is a pod that counts on a node.
 type podState struct {
-	uid       types.UID
-	pod       *v1.Pod
-	node      *nodeEntry
-	assumed   bool
-	assumedAt time.Time
+	info *framework.PodInfo
+	node *nodeEntry
 }
 
 // AddPod takes a pod that the API server shows on a node. A pod that was assumed is confirmed by it, and moved if it
@@ -34,7 +30,7 @@ func (c *Cache) AddPod(pod *v1.Pod) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if state, ok := c.pods[pod.UID]; ok {
-		if !state.assumed {
+		if !c.assumes(pod.UID) {
 			return fmt.Errorf("pod %v(%v) was already in added state", pod.UID, klog.KObj(pod))
 		}
 		if state.node.name != pod.Spec.NodeName {
@@ -42,7 +38,7 @@ func (c *Cache) AddPod(pod *v1.Pod) error {
 				"pod", klog.KObj(pod), "assumedNode", klog.KRef("", state.node.name),
 				"currentNode", klog.KRef("", pod.Spec.NodeName))
 		}
-		c.drop(state)
+		c.drop(pod.UID)
 	}
 	c.place(pod)
 	return nil
@@ -62,16 +58,16 @@ func (c *Cache) UpdatePod(oldPod, newPod *v1.Pod) error {
 	if !ok {
 		return fmt.Errorf("pod %v(%v) is not added to scheduler cache, so cannot be updated", oldPod.UID, klog.KObj(oldPod))
 	}
-	if state.assumed {
+	if c.assumes(oldPod.UID) {
 		return fmt.Errorf("assumed pod %v(%v) should not be updated", oldPod.UID, klog.KObj(oldPod))
 	}
 	var corrupted error
 	if oldPod.UID == newPod.UID {
 		corrupted = nodeContradiction("updated", state, newPod)
 	}
-	c.drop(state)
-	if known, ok := c.pods[newPod.UID]; ok {
-		c.drop(known)
+	c.drop(oldPod.UID)
+	if _, ok := c.pods[newPod.UID]; ok {
+		c.drop(newPod.UID)
 	}
 	if newPod.Spec.NodeName != "" {
 		c.place(newPod)
@@ -100,7 +96,7 @@ func (c *Cache) RemovePod(pod *v1.Pod) error {
 	} else {
 		corrupted = nodeContradiction("removed", state, pod)
 	}
-	c.drop(state)
+	c.drop(pod.UID)
 	return corrupted
 }
 
@@ -116,28 +112,35 @@ func (c *Cache) Pod(pod *v1.Pod) (*v1.Pod, error) {
 	if !ok {
 		return nil, fmt.Errorf("pod %v(%v) does not exist in scheduler cache", pod.UID, klog.KObj(pod))
 	}
-	return state.pod, nil
+	return state.info.Pod, nil
 }
 
-// place puts a pod that is not in the cache on the node it names, which may be unknown, and returns its state.
-func (c *Cache) place(pod *v1.Pod) *podState {
+// assumes tells whether a pod is assumed.
+func (c *Cache) assumes(uid types.UID) bool {
+	_, is := c.assumed[uid]
+	return is
+}
+
+// place puts a pod that is not in the cache on the node it names, which may be unknown.
+func (c *Cache) place(pod *v1.Pod) {
 	info, err := framework.NewPodInfo(pod)
 	if err != nil {
 		c.logger.Error(err, "Inter-pod affinity terms that do not parse are ignored", "pod", klog.KObj(pod))
 	}
-	state := &podState{uid: pod.UID, pod: pod, node: c.entry(pod.Spec.NodeName)}
+	state := podState{info: info, node: c.entry(pod.Spec.NodeName)}
 	state.node.info.AddPodInfo(info)
 	c.slots.touch(state.node)
 	c.pods[pod.UID] = state
-	return state
 }
 
-// drop takes a pod out of the cache.
-func (c *Cache) drop(state *podState) {
-	delete(c.pods, state.uid)
-	delete(c.assumed, state.uid)
-	if err := state.node.info.RemovePod(c.logger, state.pod); err != nil {
-		c.logger.Error(err, "Pod was not on the node that it was placed on", "pod", klog.KObj(state.pod), "node", klog.KRef("", state.node.name))
+// drop takes a pod out of the cache, by the UID that it came with.
+func (c *Cache) drop(uid types.UID) {
+	state := c.pods[uid]
+	pod := state.info.Pod
+	delete(c.pods, uid)
+	delete(c.assumed, uid)
+	if err := state.node.info.RemovePod(c.logger, pod); err != nil {
+		c.logger.Error(err, "Pod was not on the node that it was placed on", "pod", klog.KObj(pod), "node", klog.KRef("", state.node.name))
 		return
 	}
 	c.slots.touch(state.node)

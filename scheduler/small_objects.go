@@ -1,0 +1,210 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// shrink is a transform of an informer. It makes objects smaller by what nobody reads.
+func (s *sharedValues) shrink(object any) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch object := object.(type) {
+	case *v1.Pod:
+		object.ManagedFields = nil
+		if assigned(object) {
+			s.shrinkAssigned(object)
+		}
+	case *v1.Node:
+		object.ManagedFields = nil
+		s.shrinkNode(object)
+	}
+	return object, nil
+}
+
+// shrinkAssigned leaves of a pod that has a node what tells who it is, what it takes of the node, what other pods may want
+// to do with it, and whether and when it may be evicted.
+func (s *sharedValues) shrinkAssigned(pod *v1.Pod) {
+	meta := metav1.ObjectMeta{
+		Name:                       pod.Name,
+		Namespace:                  pod.Namespace,
+		UID:                        pod.UID,
+		ResourceVersion:            pod.ResourceVersion,
+		Generation:                 pod.Generation,
+		CreationTimestamp:          pod.CreationTimestamp,
+		DeletionTimestamp:          pod.DeletionTimestamp,
+		DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
+		Labels:                     pod.Labels,
+		OwnerReferences:            pod.OwnerReferences,
+	}
+	s.shareText(&meta.Namespace)
+	s.shareLabels(&meta.Labels)
+	s.shareOwners(&meta.OwnerReferences)
+	pod.ObjectMeta = meta
+	pod.Spec = s.smallSpec(&pod.Spec)
+	pod.Status = s.smallStatus(&pod.Status)
+}
+
+func (s *sharedValues) smallSpec(spec *v1.PodSpec) v1.PodSpec {
+	own := v1.PodSpec{NodeName: spec.NodeName, Affinity: spec.Affinity, Volumes: smallVolumes(spec.Volumes)}
+	s.shareText(&own.NodeName)
+	s.shareAffinity(&own.Affinity)
+	shared := &v1.PodSpec{
+		InitContainers:            smallContainers(spec.InitContainers),
+		Containers:                smallContainers(spec.Containers),
+		NodeSelector:              spec.NodeSelector,
+		HostNetwork:               spec.HostNetwork,
+		HostUsers:                 spec.HostUsers,
+		OS:                        spec.OS,
+		SchedulerName:             spec.SchedulerName,
+		SchedulingGates:           spec.SchedulingGates,
+		SchedulingGroup:           spec.SchedulingGroup,
+		Tolerations:               spec.Tolerations,
+		PriorityClassName:         spec.PriorityClassName,
+		Priority:                  spec.Priority,
+		PreemptionPolicy:          spec.PreemptionPolicy,
+		Overhead:                  spec.Overhead,
+		TopologySpreadConstraints: spec.TopologySpreadConstraints,
+		ResourceClaims:            spec.ResourceClaims,
+		Resources:                 spec.Resources,
+	}
+	known := false
+	if key, ok := s.encode(shared); ok {
+		shared, known = s.specs.share(key, shared)
+	}
+	if !known {
+		s.shareParts(shared)
+	}
+	small := *shared
+	small.NodeName, small.Affinity, small.Volumes = own.NodeName, own.Affinity, own.Volumes
+	return small
+}
+
+// shareParts shares what specs have in common that are not the same as a whole.
+func (s *sharedValues) shareParts(spec *v1.PodSpec) {
+	s.shareText(&spec.SchedulerName)
+	s.shareText(&spec.PriorityClassName)
+	for _, containers := range [][]v1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			container := &containers[i]
+			s.shareText(&container.Name)
+			s.shareText(&container.Image)
+			s.shareResources(&container.Resources.Requests)
+			s.shareResources(&container.Resources.Limits)
+		}
+	}
+}
+
+// smallContainers returns copies with what containers take of a node.
+func smallContainers(containers []v1.Container) []v1.Container {
+	if len(containers) == 0 {
+		return nil
+	}
+	small := make([]v1.Container, len(containers))
+	for i := range containers {
+		c := &containers[i]
+		small[i] = v1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+		for _, port := range c.Ports {
+			if port.HostPort != 0 {
+				small[i].Ports = append(small[i].Ports, port)
+			}
+		}
+	}
+	return small
+}
+
+// smallVolumes returns the volumes that may limit where pods can run, which those do not that every node can make.
+func smallVolumes(volumes []v1.Volume) []v1.Volume {
+	makeable := func(v v1.Volume) bool {
+		return v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil || v.EmptyDir != nil ||
+			v.HostPath != nil || v.GitRepo != nil || v.Image != nil
+	}
+	var small []v1.Volume
+	for i := range volumes {
+		if !makeable(volumes[i]) {
+			small = append(small, volumes[i])
+		}
+	}
+	return slices.Clip(small)
+}
+
+func (s *sharedValues) smallStatus(status *v1.PodStatus) v1.PodStatus {
+	shared := &v1.PodStatus{
+		ContainerStatuses:     smallContainerStatuses(status.ContainerStatuses),
+		InitContainerStatuses: smallContainerStatuses(status.InitContainerStatuses),
+		AllocatedResources:    status.AllocatedResources,
+		Resources:             status.Resources,
+	}
+	if shared.Size() > 0 {
+		if key, ok := s.encode(shared); ok {
+			shared, _ = s.statuses.share(key, shared)
+		}
+	}
+	small := *shared
+	small.Phase = status.Phase
+	small.Conditions = smallConditions(status.Conditions)
+	small.NominatedNodeName = status.NominatedNodeName
+	small.StartTime = status.StartTime
+	small.ResourceClaimStatuses = status.ResourceClaimStatuses
+	small.ExtendedResourceClaimStatus = status.ExtendedResourceClaimStatus
+	small.NodeAllocatableResourceClaimStatuses = status.NodeAllocatableResourceClaimStatuses
+	phase := string(status.Phase)
+	s.shareText(&phase)
+	small.Phase = v1.PodPhase(phase)
+	s.shareText(&small.NominatedNodeName)
+	return small
+}
+
+// smallContainerStatuses returns copies with the resources that were given to containers, which for as long as a container
+// is being resized differ from those it asks for; nil if no container has any.
+func smallContainerStatuses(statuses []v1.ContainerStatus) []v1.ContainerStatus {
+	var small []v1.ContainerStatus
+	for i := range statuses {
+		if status := &statuses[i]; status.AllocatedResources != nil || status.Resources != nil {
+			small = append(small, v1.ContainerStatus{
+				Name: status.Name, AllocatedResources: status.AllocatedResources, Resources: status.Resources,
+			})
+		}
+	}
+	return slices.Clip(small)
+}
+
+// smallConditions returns the conditions that say whether a pod is being preempted, or resized.
+func smallConditions(conditions []v1.PodCondition) []v1.PodCondition {
+	var small []v1.PodCondition
+	for i := range conditions {
+		switch conditions[i].Type {
+		case v1.DisruptionTarget, v1.PodResizePending, v1.PodResizeInProgress:
+			small = append(small, conditions[i])
+		}
+	}
+	return slices.Clip(small)
+}
+
+// shrinkNode leaves everything in a node, and shares what many nodes have alike.
+func (s *sharedValues) shrinkNode(node *v1.Node) {
+	s.shareTexts(node.Labels)
+	s.shareTexts(node.Annotations)
+	s.shareResources(&node.Status.Capacity)
+	s.shareResources(&node.Status.Allocatable)
+	for i := range node.Status.Conditions {
+		condition := &node.Status.Conditions[i]
+		s.shareText(&condition.Reason)
+		s.shareText(&condition.Message)
+	}
+	for i := range node.Status.Images {
+		s.shareImageNames(&node.Status.Images[i].Names)
+	}
+	info := &node.Status.NodeInfo
+	for _, text := range []*string{
+		&info.KernelVersion, &info.OSImage, &info.ContainerRuntimeVersion, &info.KubeletVersion, &info.KubeProxyVersion,
+		&info.OperatingSystem, &info.Architecture,
+	} {
+		s.shareText(text)
+	}
+}
