@@ -38,7 +38,7 @@ type Definition struct {
 const prefix = "scheduler_"
 
 // Definitions returns the definitions of all metrics of this package, sorted by name. Names, kinds, labels, buckets and
-// stability levels are those of kube-scheduler.
+// stability levels are those of kube-scheduler, but for scheduler_columns_bytes, which is about what only Rouse has.
 func Definitions() []Definition {
 	all := slices.Concat(attemptDefinitions(), queueDefinitions(), frameworkDefinitions(), pluginDefinitions())
 	slices.SortFunc(all, func(a, b Definition) int {
@@ -150,6 +150,10 @@ func frameworkDefinitions() []Definition {
 			Name: prefix + "permit_wait_duration_seconds", Kind: Histogram, Labels: []string{"result"},
 			Buckets: exponential(0.001, 2, 15), Stability: basemetrics.BETA,
 			Help: "How long a pod waited for permission to be bound.",
+		}, {
+			Name: prefix + "columns_bytes", Kind: Gauge, Labels: []string{"profile"},
+			Stability: basemetrics.ALPHA,
+			Help:      "Memory that verdicts and scores of plugins take, which are kept until nodes change.",
 		}, {
 			Name: prefix + "goroutines", Kind: Gauge, Labels: []string{"operation"},
 			Stability: basemetrics.BETA,

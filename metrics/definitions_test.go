@@ -18,6 +18,7 @@ import (
 // stability level.
 const expected = `
 cache_size gauge {type} ALPHA
+columns_bytes gauge {profile} ALPHA
 event_handling_duration_seconds histogram {event} (0.0001,2,12) ALPHA
 framework_extension_point_duration_seconds histogram {extension_point,status,profile} (0.0001,2,12) STABLE
 goroutines gauge {operation} BETA

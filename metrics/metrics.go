@@ -66,6 +66,7 @@ type Metrics struct {
 	evaluations     *counters
 	permitWaits     *histograms
 	goroutines      *gauges
+	columns         *gauges
 
 	preemptions       *pinned[basemetrics.CounterMetric]
 	victims           *pinned[basemetrics.ObserverMetric]
@@ -118,6 +119,7 @@ func (m *Metrics) register(r *registration) {
 	m.evaluations = r.counters("plugin_evaluation_total")
 	m.permitWaits = r.histograms("permit_wait_duration_seconds")
 	m.goroutines = r.gauges("goroutines")
+	m.columns = r.gauges("columns_bytes")
 	m.preemptions = r.counters("preemption_attempts_total").series.pin(labels{})
 	m.victims = r.histograms("preemption_victims").series.pin(labels{})
 	m.evictions = r.counters("preemption_goroutines_execution_total")

@@ -56,6 +56,7 @@ func touchAll(m *metrics.Metrics) {
 	m.PluginEvaluations("P", runtime.MethodFilter, profile).Inc()
 	m.PermitWait("Success", time.Second)
 	m.Goroutines("binding", 1)
+	m.ColumnsKept("p", 1)
 	m.PreemptionAttempted()
 	m.VictimsChosen(3)
 	m.EvictionEnded(nil, time.Second)
@@ -175,6 +176,10 @@ func TestWhatIsMeasured(t *testing.T) {
 			m.PluginEvaluations("P", runtime.MethodScore, profile)
 		}, []string{"P Filter default-scheduler: 2", "P Score default-scheduler: 0"}},
 		{"permit_wait_duration_seconds", func(m *metrics.Metrics) { m.PermitWait("Unschedulable", time.Second) }, []string{"Unschedulable: 1 in 1"}},
+		{"columns_bytes", func(m *metrics.Metrics) {
+			m.ColumnsKept("p", 7)
+			m.ColumnsKept("p", 5)
+		}, []string{"p: 5"}},
 		{"goroutines", func(m *metrics.Metrics) {
 			m.Goroutines("binding", 1)
 			m.Goroutines("Filter", 16)

@@ -62,6 +62,12 @@ type Metrics interface {
 	Goroutines(operation string, change int)
 }
 
+// ColumnMetrics is an optional interface of [Metrics].
+type ColumnMetrics interface {
+	// ColumnsKept is called after every search with how many bytes the framework of a profile keeps of what plugins said.
+	ColumnsKept(profile string, bytes int)
+}
+
 // Counter is a counter of [Metrics]; Prometheus' is one.
 type Counter interface {
 	Inc()

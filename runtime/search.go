@@ -45,6 +45,7 @@ type columns struct {
 	// roles is what the plugins offer beyond the official interfaces.
 	filters []filterRole
 	scorers []scorerRole
+	metrics ColumnMetrics // may be nil
 
 	key, rankingKey, columnKey, storeKey []byte
 	all                                  []int // 0, 1, 2, ...
@@ -92,6 +93,7 @@ type search struct {
 func (f *Framework) arrangeSearch() {
 	c := &f.columns
 	c.store.budget = f.options.ColumnBudget
+	c.metrics, _ = f.options.Metrics.(ColumnMetrics)
 	for i := range f.filter {
 		var role filterRole
 		role.key, _ = f.filter[i].plugin.(framework.FilterKeyPlugin)
@@ -130,7 +132,7 @@ func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if failure != nil {
 		return Choice{}, failure
 	}
-	defer c.store.trim()
+	defer c.end(f.ProfileName())
 	if failure := s.filter(); failure != nil {
 		return Choice{}, failure
 	}
@@ -158,7 +160,7 @@ func (f *Framework) Totals(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if failure != nil {
 		return nil, nil, failure
 	}
-	defer c.store.trim()
+	defer c.end(f.ProfileName())
 	if failure := s.filter(); failure != nil {
 		return nil, nil, failure
 	}
@@ -188,6 +190,14 @@ func (f *Framework) startSearch(ctx context.Context, state fwk.CycleState, pod *
 	}
 	c.log.catchUp(nodes)
 	return &search{f: f, columns: c, ctx: ctx, state: state, pod: pod, nodes: nodes}, nil
+}
+
+// end ends a search: what was not used for long makes room.
+func (c *columns) end(profile string) {
+	c.store.trim()
+	if c.metrics != nil {
+		c.metrics.ColumnsKept(profile, c.store.used)
+	}
 }
 
 func (s *search) log() *changeLog { return &s.columns.log }
