@@ -30,6 +30,7 @@ func BuildBinaries(folder string) (Binaries, error) {
 	for _, build := range []struct{ module, target, to string }{
 		{"../..", "./cmd/rouse", built.Rouse},
 		{".", "k8s.io/kubernetes/cmd/kube-scheduler", built.KubeScheduler},
+		{".", "./customscheduler", built.Custom},
 	} {
 		command := exec.Command("go", "build", "-o", build.to, build.target)
 		command.Dir = build.module

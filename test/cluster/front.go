@@ -9,10 +9,12 @@ import (
 	"encoding/pem"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"sync/atomic"
 	"testing"
 
 	restclient "k8s.io/client-go/rest"
@@ -25,6 +27,8 @@ type Front struct {
 	server *httptest.Server
 	faults *Faults // nil: none
 	record *Record
+
+	loseBindings atomic.Bool
 }
 
 type connectionKey struct{}
@@ -49,6 +53,9 @@ func StartFront(tb testing.TB, plane *ControlPlane, faults *Faults) *Front {
 	return front
 }
 
+// LoseBindings has the answers to bindings that succeed lost from now on.
+func (f *Front) LoseBindings() { f.loseBindings.Store(true) }
+
 // Record returns what passed through.
 func (f *Front) Record() *Record { return f.record }
 
@@ -70,6 +77,10 @@ func (f *Front) authority() []byte {
 // ServeHTTP passes the request on, unless it is chosen to fail.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	attributes := f.record.attributes(r)
+	if attributes.Subresource == "binding" && f.loseBindings.Load() {
+		f.loseSuccess(w, r, attributes)
+		return
+	}
 	if f.faults != nil {
 		var done bool
 		if r, done = f.faults.spoil(f, w, r, attributes); done {
@@ -77,6 +88,17 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	f.pass(w, r, attributes)
+}
+
+func (f *Front) loseSuccess(w http.ResponseWriter, r *http.Request, attributes *attributes) {
+	answer := httptest.NewRecorder()
+	f.pass(answer, r, attributes)
+	if answer.Code < http.StatusMultipleChoices {
+		panic(http.ErrAbortHandler)
+	}
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
 }
 
 // pass sends the request to the API server that runs now. Whatever goes wrong on the way looks like a connection that
