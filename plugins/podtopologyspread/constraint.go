@@ -25,10 +25,18 @@ type constraint struct {
 // constraints returns the constraints of a pod with one of the two actions. Those of the profile apply to pods that have
 // none at all, if something says which pods belong together.
 func (pl *Plugin) constraints(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) ([]constraint, error) {
-	if len(pod.Spec.TopologySpreadConstraints) > 0 {
-		return ownConstraints(pod, action)
+	kind, ok := pl.kindOf(pod, action)
+	if !ok {
+		return nil, nil
 	}
-	return pl.defaultConstraints(pod, action), nil
+	return pl.constraintsOf(pod, kind)
+}
+
+func (pl *Plugin) constraintsOf(pod *v1.Pod, kind kind) ([]constraint, error) {
+	if kind.own {
+		return ownConstraints(pod, kind.action)
+	}
+	return pl.defaultConstraints(kind), nil
 }
 
 func ownConstraints(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) ([]constraint, error) {
@@ -63,17 +71,14 @@ func ownValues(keys []string, pod *v1.Pod) labels.Set {
 	return values
 }
 
-func (pl *Plugin) defaultConstraints(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) []constraint {
-	if !hasAction(pl.defaults, action) {
-		return nil
-	}
-	selector := pl.owners.selector(pod)
+func (pl *Plugin) defaultConstraints(kind kind) []constraint {
+	selector := kind.selection.selector()
 	if selector.Empty() {
 		return nil
 	}
 	var parsed []constraint
 	for i := range pl.defaults {
-		if pl.defaults[i].WhenUnsatisfiable == action {
+		if pl.defaults[i].WhenUnsatisfiable == kind.action {
 			parsed = append(parsed, newConstraint(&pl.defaults[i], selector))
 		}
 	}

@@ -5,76 +5,64 @@ package podtopologyspread
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
 const preFilterKey fwk.StateKey = "PreFilter" + Name
 
-// hardSpread is the constraints of the pod being scheduled that keep it from nodes, and the count of every domain.
+// hardSpread is the constraints of the pod being scheduled that keep it from nodes.
 type hardSpread struct {
-	*rules
+	// table has the pods on all nodes.
+	*table
 	// self has for each constraint one if the pod itself will count for it, and zero if not.
-	self    []int64
-	domains []domains
+	self []int64
+	// changes are what AddPod and RemovePod did to the counts of the table; the table does not change.
+	changes []change
 }
 
-// Clone implements fwk.StateData; only the counts are copied, the constraints never change.
+// change is pods added to one domain of one constraint, or taken away.
+type change struct {
+	constraint int
+	domain     string
+	pods       int64
+}
+
+// Clone implements fwk.StateData; it costs what AddPod and RemovePod changed.
 func (s *hardSpread) Clone() fwk.StateData {
-	clone := &hardSpread{rules: s.rules, self: s.self, domains: make([]domains, len(s.domains))}
-	for i := range s.domains {
-		clone.domains[i] = s.domains[i].clone()
-	}
-	return clone
+	return &hardSpread{table: s.table, self: s.self, changes: slices.Clone(s.changes)}
 }
 
-// PreFilter implements fwk.PreFilterPlugin: it counts pods on all nodes. It skips a pod without hard constraints.
+// PreFilter implements fwk.PreFilterPlugin: it brings the counts of the pods on all nodes up to date. It skips a pod
+// without hard constraints.
 func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	constraints, err := pl.constraints(pod, v1.DoNotSchedule)
+	slots, lasting := topology.SlotsOf(pl.handle.SnapshotSharedLister(), nodes)
+	table, err := pl.tableFor(pod, v1.DoNotSchedule, slots, lasting)
 	if err != nil {
 		return nil, fwk.AsStatus(err)
 	}
-	if len(constraints) == 0 {
+	if table == nil {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	spread, err := pl.newHardSpread(ctx, pod, constraints, nodes)
-	if err != nil {
-		return nil, fwk.AsStatus(err)
+	if err := context.Cause(ctx); err != nil {
+		return nil, fwk.AsStatus(fmt.Errorf("counting the pods that pod %s/%s is to be spread with: %w", pod.Namespace, pod.Name, err))
+	}
+	spread := &hardSpread{table: table, self: make([]int64, len(table.constraints))}
+	for i := range table.constraints {
+		if table.constraints[i].selects(pod) {
+			spread.self[i] = 1
+		}
 	}
 	state.Write(preFilterKey, spread)
 	return nil, nil
-}
-
-func (pl *Plugin) newHardSpread(ctx context.Context, pod *v1.Pod, constraints []constraint, nodes []fwk.NodeInfo) (*hardSpread, error) {
-	s := &hardSpread{
-		rules:   newRules(ctx, pod, constraints, true),
-		self:    make([]int64, len(constraints)),
-		domains: make([]domains, len(constraints)),
-	}
-	for i := range constraints {
-		if constraints[i].selects(pod) {
-			s.self[i] = 1
-		}
-		if constraints[i].topologyKey == v1.LabelHostname {
-			s.domains[i].Counter = topology.NewCounter(len(nodes))
-		}
-	}
-	all := func(*constraint) bool { return true }
-	err := s.countNodes(ctx, pl.handle.Parallelizer(), nodes, all, func(i int, domain string, count int64) {
-		s.domains[i].Add(domain, count)
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i := range s.domains {
-		s.domains[i].Freeze()
-		s.domains[i].fewest = s.domains[i].Least()
-	}
-	return s, nil
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin.
@@ -97,17 +85,87 @@ func changeCounts(state fwk.CycleState, other *v1.Pod, node *v1.Node, delta int6
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
-	if node == nil || other.Namespace != spread.pod.Namespace || !hasAllKeys(spread.constraints, node) {
+	if node == nil || other.Namespace != spread.namespace || !hasAllKeys(spread.constraints, node) {
 		return nil
 	}
 	verdict := spread.judge(node)
 	for i := range spread.constraints {
 		c := &spread.constraints[i]
 		if c.selects(other) && c.includes(verdict) {
-			spread.domains[i].change(node.Labels[c.topologyKey], delta)
+			spread.change(i, node.Labels[c.topologyKey], delta)
 		}
 	}
 	return nil
+}
+
+func (s *hardSpread) change(constraint int, domain string, delta int64) {
+	for i := range s.changes {
+		if c := &s.changes[i]; c.constraint == constraint && c.domain == domain {
+			c.pods += delta
+			return
+		}
+	}
+	s.changes = append(s.changes, change{constraint: constraint, domain: domain, pods: delta})
+}
+
+// pods returns the pods in a domain; one that is not known has none.
+func (s *hardSpread) pods(constraint int, domain string) int64 {
+	pods, _ := s.columns[constraint].sum(domain)
+	for i := range s.changes {
+		if c := &s.changes[i]; c.constraint == constraint && c.domain == domain {
+			pods += c.pods
+		}
+	}
+	return pods
+}
+
+// fewest returns the pods in the domain that has the fewest; zero if there are too few domains.
+func (s *hardSpread) fewest(constraint int) int64 {
+	column := &s.columns[constraint]
+	known, fewest := column.known, column.fewest
+	if len(s.changes) > 0 {
+		known, fewest = s.fewestAfterChanges(constraint)
+	}
+	if int64(known) < s.constraints[constraint].minDomains {
+		return 0
+	}
+	return fewest
+}
+
+// fewestAfterChanges also returns how many domains are known. It looks at all of them only if all that had the fewest
+// pods have changed.
+func (s *hardSpread) fewestAfterChanges(constraint int) (known int, fewest int64) {
+	column := &s.columns[constraint]
+	known, fewest = column.known, int64(math.MaxInt32)
+	unchanged := column.holders
+	for i := range s.changes {
+		c := &s.changes[i]
+		if c.constraint != constraint {
+			continue
+		}
+		pods, ok := column.sum(c.domain)
+		if !ok {
+			known++
+		} else if pods == column.fewest {
+			unchanged--
+		}
+		fewest = min(fewest, pods+c.pods)
+	}
+	if unchanged > 0 {
+		return known, min(fewest, column.fewest)
+	}
+	for domain, pods := range column.sums {
+		if column.members[domain] > 0 && pods < fewest && !s.changed(constraint, int32(domain)) {
+			fewest = pods
+		}
+	}
+	return known, fewest
+}
+
+func (s *hardSpread) changed(constraint int, domain int32) bool {
+	return slices.ContainsFunc(s.changes, func(c change) bool {
+		return c.constraint == constraint && s.columns[constraint].domains.Number(c.domain) == domain
+	})
 }
 
 // Filter implements fwk.FilterPlugin. The node is judged by its domain, whether or not it counts itself; a domain that is
@@ -119,17 +177,46 @@ func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nod
 	}
 	labels := nodeInfo.Node().Labels
 	for i := range spread.constraints {
-		c, domains := &spread.constraints[i], &spread.domains[i]
+		c := &spread.constraints[i]
 		domain, ok := labels[c.topologyKey]
 		if !ok {
 			return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonLabel)
 		}
-		fewest := domains.fewest
-		if int64(domains.Len()) < c.minDomains {
-			fewest = 0
-		}
-		if domains.Count(domain)+spread.self[i]-fewest > c.maxSkew {
+		if spread.pods(i, domain)+spread.self[i]-spread.fewest(i) > c.maxSkew {
 			return fwk.NewStatus(fwk.Unschedulable, ReasonSkew)
+		}
+	}
+	return nil
+}
+
+// FilterSlots implements framework.FilterSlotsPlugin.
+func (pl *Plugin) FilterSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, slots []int, statuses []*fwk.Status) *fwk.Status {
+	spread, err := statedata.Read[*hardSpread](state, preFilterKey)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	if spread.nodes != nodes || len(spread.changes) > 0 {
+		for i, slot := range slots {
+			statuses[i] = pl.Filter(ctx, state, pod, nodes.NodeAt(slot))
+		}
+		return nil
+	}
+	for i := range spread.constraints {
+		column := &spread.columns[i]
+		most := spread.constraints[i].maxSkew + spread.fewest(i) - spread.self[i]
+		domains, sums := column.domains.BySlot(), column.sums
+		for j, slot := range slots {
+			domain := domains[slot]
+			switch {
+			case domain == topology.None:
+				if statuses[j] == nil {
+					statuses[j] = pl.lacksLabel
+				}
+			case sums[domain] > most:
+				if statuses[j] == nil {
+					statuses[j] = pl.skewed
+				}
+			}
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@
 package podtopologyspread
 
 import (
+	"fmt"
 	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,73 +15,145 @@ import (
 	"k8s.io/client-go/informers"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // owners knows the services and controllers that pods belong to.
 type owners struct {
-	services     corelisters.ServiceLister
+	services     clientcache.Indexer
 	controllers  corelisters.ReplicationControllerLister
 	replicaSets  appslisters.ReplicaSetLister
 	statefulSets appslisters.StatefulSetLister
 }
 
-func newOwners(factory informers.SharedInformerFactory) *owners {
+func newOwners(factory informers.SharedInformerFactory) (*owners, error) {
+	services, err := indexServices(factory.Core().V1().Services().Informer())
+	if err != nil {
+		return nil, err
+	}
 	return &owners{
-		services:     factory.Core().V1().Services().Lister(),
+		services:     services,
 		controllers:  factory.Core().V1().ReplicationControllers().Lister(),
 		replicaSets:  factory.Apps().V1().ReplicaSets().Lister(),
 		statefulSets: factory.Apps().V1().StatefulSets().Lister(),
-	}
+	}, nil
 }
 
-// selector returns what selects the pods that belong together with a pod: those that all its services and its controller
-// select. It is empty if the pod has neither. What can't be found or parsed is left out.
-func (o *owners) selector(pod *v1.Pod) labels.Selector {
-	values := o.ofServices(pod)
+// servicesByLabel is the index of services by one of the labels that they select, so that only services that may select a
+// pod are looked at.
+const servicesByLabel = "spec.selector"
+
+// indexServices returns the services of an informer with the index, which another profile may have added.
+func indexServices(informer clientcache.SharedIndexInformer) (clientcache.Indexer, error) {
+	indexer := informer.GetIndexer()
+	if _, found := indexer.GetIndexers()[servicesByLabel]; found {
+		return indexer, nil
+	}
+	err := informer.AddIndexers(clientcache.Indexers{servicesByLabel: func(object any) ([]string, error) {
+		service, ok := object.(*v1.Service)
+		if !ok || len(service.Spec.Selector) == 0 { // one without a selector adds nothing
+			return nil, nil
+		}
+		first, found := "", false
+		for name := range service.Spec.Selector {
+			if !found || name < first {
+				first, found = name, true
+			}
+		}
+		return []string{string(appendLabel(nil, service.Namespace, first, service.Spec.Selector[first]))}, nil
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("indexing services by what they select: %w", err)
+	}
+	return indexer, nil
+}
+
+func appendLabel(key []byte, namespace, name, value string) []byte {
+	key = framework.AppendKeyString(key, namespace)
+	return framework.AppendKeyString(framework.AppendKeyString(key, name), value)
+}
+
+// selection returns what selects the pods that belong together with a pod: those that all its services and its controller
+// select. It is empty if the pod has neither. What can't be found is left out.
+func (o *owners) selection(pod *v1.Pod) selection {
+	found := selection{values: o.ofServices(pod)}
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil {
-		return labels.SelectorFromSet(values)
+		return found
 	}
 	group, err := schema.ParseGroupVersion(owner.APIVersion)
 	if err != nil {
-		return labels.SelectorFromSet(values)
+		return found
 	}
-	var ofController *metav1.LabelSelector
 	switch group.WithKind(owner.Kind) {
 	case v1.SchemeGroupVersion.WithKind("ReplicationController"):
 		if controller, err := o.controllers.ReplicationControllers(pod.Namespace).Get(owner.Name); err == nil {
-			maps.Copy(values, controller.Spec.Selector)
+			found.add(controller.Spec.Selector)
 		}
 	case appsv1.SchemeGroupVersion.WithKind("ReplicaSet"):
 		if set, err := o.replicaSets.ReplicaSets(pod.Namespace).Get(owner.Name); err == nil {
-			ofController = set.Spec.Selector
+			found.ofController = set.Spec.Selector
 		}
 	case appsv1.SchemeGroupVersion.WithKind("StatefulSet"):
 		if set, err := o.statefulSets.StatefulSets(pod.Namespace).Get(owner.Name); err == nil {
-			ofController = set.Spec.Selector
+			found.ofController = set.Spec.Selector
 		}
 	}
-	return narrowed(labels.SelectorFromSet(values), ofController)
+	return found
 }
 
-// ofServices merges the selectors of the services that select a pod. A service without a selector adds nothing.
+// ofServices merges the selectors of the services that select a pod.
 func (o *owners) ofServices(pod *v1.Pod) labels.Set {
-	values := labels.Set{}
-	services, err := o.services.Services(pod.Namespace).List(labels.Everything())
-	if err != nil {
-		return values
-	}
-	for _, service := range services {
-		if labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels)) {
-			maps.Copy(values, service.Spec.Selector)
+	var values selection
+	var room [128]byte
+	for name, value := range pod.Labels {
+		services, err := o.services.ByIndex(servicesByLabel, string(appendLabel(room[:0], pod.Namespace, name, value)))
+		if err != nil {
+			continue
+		}
+		for _, object := range services {
+			if service, ok := object.(*v1.Service); ok && hasLabels(pod, service.Spec.Selector) {
+				values.add(service.Spec.Selector)
+			}
 		}
 	}
-	return values
+	return values.values
 }
 
-// narrowed adds the requirements of a selector as it is written, if it can be parsed and can match anything.
-func narrowed(selector labels.Selector, written *metav1.LabelSelector) labels.Selector {
-	parsed, err := metav1.LabelSelectorAsSelector(written)
+// hasLabels tells whether a pod has all of the labels.
+func hasLabels(pod *v1.Pod, wanted map[string]string) bool {
+	for name, value := range wanted {
+		if own, ok := pod.Labels[name]; !ok || own != value {
+			return false
+		}
+	}
+	return true
+}
+
+// selection is what selects the pods that belong together where constraints don't say.
+type selection struct {
+	values       labels.Set
+	ofController *metav1.LabelSelector
+}
+
+func (s *selection) add(values map[string]string) {
+	if s.values == nil {
+		s.values = make(labels.Set, len(values))
+	}
+	maps.Copy(s.values, values)
+}
+
+// empty tells whether nothing is selected for certain.
+func (s *selection) empty() bool {
+	return len(s.values) == 0 && (s.ofController == nil || len(s.ofController.MatchLabels)+len(s.ofController.MatchExpressions) == 0)
+}
+
+// selector parses the selection. A selector of a controller that can't be parsed is left out.
+func (s *selection) selector() labels.Selector {
+	selector := labels.SelectorFromSet(s.values)
+	parsed, err := metav1.LabelSelectorAsSelector(s.ofController)
 	if err != nil {
 		return selector
 	}

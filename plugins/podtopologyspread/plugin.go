@@ -22,6 +22,7 @@ package podtopologyspread
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -44,19 +45,21 @@ const (
 )
 
 var (
-	_ fwk.PreFilterPlugin       = &Plugin{}
-	_ fwk.PreFilterExtensions   = &Plugin{}
-	_ fwk.FilterPlugin          = &Plugin{}
-	_ fwk.PreScorePlugin        = &Plugin{}
-	_ fwk.ScorePlugin           = &Plugin{}
-	_ fwk.ScoreExtensions       = &Plugin{}
-	_ fwk.EnqueueExtensions     = &Plugin{}
-	_ fwk.SignPlugin            = &Plugin{}
-	_ framework.HintClassPlugin = &Plugin{}
-	_ framework.ScoreAllPlugin  = &Plugin{}
+	_ fwk.PreFilterPlugin         = &Plugin{}
+	_ fwk.PreFilterExtensions     = &Plugin{}
+	_ fwk.FilterPlugin            = &Plugin{}
+	_ fwk.PreScorePlugin          = &Plugin{}
+	_ fwk.ScorePlugin             = &Plugin{}
+	_ fwk.ScoreExtensions         = &Plugin{}
+	_ fwk.EnqueueExtensions       = &Plugin{}
+	_ fwk.SignPlugin              = &Plugin{}
+	_ framework.HintClassPlugin   = &Plugin{}
+	_ framework.ScoreAllPlugin    = &Plugin{}
+	_ framework.FilterSlotsPlugin = &Plugin{}
 )
 
-// Plugin implements PodTopologySpread. Nothing in it changes after New.
+// Plugin implements PodTopologySpread. It is safe for concurrent use, but the snapshot of its handle must not change while
+// a scheduling cycle runs.
 type Plugin struct {
 	handle fwk.Handle
 	// defaults are the constraints of pods without any; systemDefaults tells that they are not those of the arguments.
@@ -64,6 +67,11 @@ type Plugin struct {
 	systemDefaults bool
 	// owners finds the pods that belong together where the constraints don't say; nil without defaults.
 	owners *owners
+	// tables has the counts, and scoring working space, of type *scoring.
+	tables  tables
+	scoring sync.Pool
+	// lacksLabel and skewed are what FilterSlots says of nodes.
+	lacksLabel, skewed *fwk.Status
 }
 
 // New builds the plugin from *configv1.PodTopologySpreadArgs, where nil means all defaults. Where the profile has
@@ -79,7 +87,12 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if handle == nil {
 		return nil, fmt.Errorf("plugin %s needs a handle", Name)
 	}
-	pl := &Plugin{handle: handle, defaults: args.DefaultConstraints}
+	pl := &Plugin{
+		handle:     handle,
+		defaults:   args.DefaultConstraints,
+		lacksLabel: fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonLabel).WithPlugin(Name),
+		skewed:     fwk.NewStatus(fwk.Unschedulable, ReasonSkew).WithPlugin(Name),
+	}
 	if args.DefaultingType == configv1.SystemDefaulting {
 		pl.defaults, pl.systemDefaults = systemConstraints(), true
 	}
@@ -88,7 +101,9 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		if err != nil {
 			return nil, err
 		}
-		pl.owners = newOwners(factory)
+		if pl.owners, err = newOwners(factory); err != nil {
+			return nil, err
+		}
 	}
 	return pl, nil
 }

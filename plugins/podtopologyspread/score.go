@@ -20,10 +20,10 @@ const preScoreKey fwk.StateKey = "PreScore" + Name
 
 // softSpread is the constraints of the pod being scheduled that it would like to be met.
 type softSpread struct {
-	*rules
-	// domains has the counts of domains, and weights how much one pod is worth: more where candidates are in many
-	// domains. Constraints on the node itself have no counts here.
-	domains []topology.Counter
+	// table has the pods on all nodes, whether or not they are candidates.
+	*table
+	// weights are how much one pod is worth for each constraint: more where candidates are in many domains. They are not
+	// there where all nodes are scored at once.
 	weights []float64
 	// ignored are the names of candidates without a score, because they lack a topology key.
 	ignored sets.Set[string]
@@ -32,81 +32,78 @@ type softSpread struct {
 // Clone implements fwk.StateData; nothing in it changes any more.
 func (s *softSpread) Clone() fwk.StateData { return s }
 
-// PreScore implements fwk.PreScorePlugin: it counts the pods on all nodes, whether or not they are candidates. It skips a
-// pod without soft constraints.
+// PreScore implements fwk.PreScorePlugin: it brings the counts of the pods on all nodes up to date. It skips a pod without
+// soft constraints.
 func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, candidates []fwk.NodeInfo) *fwk.Status {
-	nodes, err := pl.allNodes()
+	snapshot := pl.handle.SnapshotSharedLister()
+	if snapshot == nil {
+		return fwk.NewStatus(fwk.Skip)
+	}
+	nodes, err := snapshot.NodeInfos().List()
 	if err != nil {
 		return fwk.AsStatus(fmt.Errorf("listing the nodes of the snapshot: %w", err))
 	}
 	if len(nodes) == 0 {
 		return fwk.NewStatus(fwk.Skip)
 	}
-	constraints, err := pl.constraints(pod, v1.ScheduleAnyway)
+	slots, lasting := topology.SlotsOf(snapshot, nodes)
+	table, err := pl.tableFor(pod, v1.ScheduleAnyway, slots, lasting)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
-	if len(constraints) == 0 {
+	if table == nil {
 		return fwk.NewStatus(fwk.Skip)
 	}
-	// The constraints of the system must do for nodes without zones too.
-	allKeys := len(pod.Spec.TopologySpreadConstraints) > 0 || !pl.systemDefaults
-	spread := newSoftSpread(newRules(ctx, pod, constraints, allKeys), candidates)
-	if err := spread.countNodes(ctx, pl.handle.Parallelizer(), nodes, byDomain, spread.add); err != nil {
-		return fwk.AsStatus(err)
+	if err := context.Cause(ctx); err != nil {
+		return fwk.AsStatus(fmt.Errorf("counting the pods that pod %s/%s is to be spread with: %w", pod.Namespace, pod.Name, err))
 	}
+	spread := &softSpread{table: table}
+	spread.weigh(candidates)
 	state.Write(preScoreKey, spread)
 	return nil
 }
 
-func (pl *Plugin) allNodes() ([]fwk.NodeInfo, error) {
-	snapshot := pl.handle.SnapshotSharedLister()
-	if snapshot == nil {
-		return nil, nil
-	}
-	return snapshot.NodeInfos().List()
-}
-
-// byDomain tells whether a constraint is about domains of several nodes. Of the others every node is counted when it is
-// scored.
+// byDomain tells whether a constraint is about domains of several nodes. The others are about each node alone.
 func byDomain(c *constraint) bool { return c.topologyKey != v1.LabelHostname }
 
-func newSoftSpread(rules *rules, candidates []fwk.NodeInfo) *softSpread {
-	s := &softSpread{
-		rules:   rules,
-		domains: make([]topology.Counter, len(rules.constraints)),
-		weights: make([]float64, len(rules.constraints)),
-		ignored: sets.New[string](),
+// weigh finds the weights for some candidates.
+func (s *softSpread) weigh(candidates []fwk.NodeInfo) {
+	s.ignored = sets.New[string]()
+	s.weights = make([]float64, len(s.constraints))
+	domains := make([]sets.Set[string], len(s.constraints))
+	for i := range domains {
+		domains[i] = sets.New[string]()
 	}
 	for _, nodeInfo := range candidates {
 		node := nodeInfo.Node()
-		if rules.allKeys && !hasAllKeys(rules.constraints, node) {
+		if s.allKeys && !hasAllKeys(s.constraints, node) {
 			s.ignored.Insert(node.Name)
 			continue
 		}
-		for i := range rules.constraints {
-			if c := &rules.constraints[i]; byDomain(c) {
-				s.domains[i].Add(node.Labels[c.topologyKey], 0)
+		for i := range s.constraints {
+			if c := &s.constraints[i]; byDomain(c) {
+				domains[i].Insert(node.Labels[c.topologyKey])
 			}
 		}
 	}
-	for i := range rules.constraints {
-		size := s.domains[i].Len()
-		if !byDomain(&rules.constraints[i]) {
-			size = len(candidates) - len(s.ignored)
+	for i := range s.constraints {
+		size := domains[i].Len()
+		if !byDomain(&s.constraints[i]) {
+			size = len(candidates) - s.ignored.Len()
 		}
-		s.weights[i] = math.Log(float64(size + 2))
+		s.weights[i] = weight(size)
 	}
-	return s
 }
 
-// add adds a count to a domain.
-func (s *softSpread) add(constraint int, domain string, count int64) {
-	s.domains[constraint].Add(domain, count)
+// weight is how much one pod is worth where candidates are in so many domains.
+func weight(domains int) float64 { return math.Log(float64(domains + 2)) }
+
+// worth is what so many pods add to the score of a node; a constraint that puts up with a larger skew adds more.
+func (c *constraint) worth(pods int64, weight float64) float64 {
+	return float64(pods)*weight + float64(c.maxSkew-1)
 }
 
-// Score implements fwk.ScorePlugin: the weighted number of pods in the domains of the node, to which a constraint that
-// puts up with a larger skew adds more. Fewer are better.
+// Score implements fwk.ScorePlugin: the weighted number of pods in the domains of the node. Fewer are better.
 func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
 	spread, err := statedata.Read[*softSpread](state, preScoreKey)
 	if err != nil {
@@ -123,13 +120,27 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node
 		if !ok {
 			continue
 		}
-		count := spread.domains[i].Count(domain)
-		if !byDomain(c) {
-			count = spread.count(c, nodeInfo)
+		var pods int64
+		if byDomain(c) {
+			pods, _ = spread.columns[i].sum(domain)
+		} else {
+			pods = spread.count(c, nodeInfo)
 		}
-		score += float64(count)*spread.weights[i] + float64(c.maxSkew-1)
+		score += c.worth(pods, spread.weights[i])
 	}
-	return int64(math.Round(score)), nil
+	return rounded(score), nil
+}
+
+// rounded rounds half away from zero.
+func rounded(score float64) int64 {
+	if score < 0 || score > 1<<52 {
+		return int64(math.Round(score))
+	}
+	whole := int64(score)
+	if score-float64(whole) >= 0.5 {
+		whole++
+	}
+	return whole
 }
 
 // ScoreExtensions implements fwk.ScorePlugin.
@@ -149,14 +160,19 @@ func (pl *Plugin) NormalizeScore(_ context.Context, state fwk.CycleState, _ *v1.
 		}
 	}
 	for i := range scores {
-		switch {
-		case spread.ignored.Has(scores[i].Name):
+		if spread.ignored.Has(scores[i].Name) {
 			scores[i].Score = 0
-		case most == 0:
-			scores[i].Score = fwk.MaxScore
-		default:
-			scores[i].Score = fwk.MaxScore * (most + least - scores[i].Score) / most
+		} else {
+			scores[i].Score = normalized(scores[i].Score, least, most)
 		}
 	}
 	return nil
+}
+
+// normalized is the final score of a node that is not ignored.
+func normalized(score, least, most int64) int64 {
+	if most == 0 {
+		return fwk.MaxScore
+	}
+	return fwk.MaxScore * (most + least - score) / most
 }

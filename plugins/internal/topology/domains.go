@@ -1,0 +1,164 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package topology
+
+import (
+	"slices"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+// None is the domain of a node that lacks the topology key, and of a slot without a node.
+const None int32 = -1
+
+// Unnamed is the domain of the nodes whose value for the topology key is the empty text.
+const Unnamed int32 = 0
+
+// Domains are the domains of one topology key, as small integers, and the domain of every node of a snapshot. When a
+// domain has no nodes any more, its number may be given to another one; that changes no number of a domain with nodes.
+type Domains struct {
+	key        string
+	generation int64
+	// numbers has the number of each domain, and values the reverse; free are the numbers of domains without nodes.
+	numbers map[string]int32
+	values  []string
+	free    []int32
+	// nodes is how many nodes a domain has, and known how many domains have any.
+	nodes   []int32
+	known   int
+	bySlot  []int32
+	lacking int
+	present []bool // by slot: whether there is a node
+}
+
+func newDomains(key string) *Domains {
+	return &Domains{key: key, numbers: map[string]int32{"": Unnamed}, values: []string{""}, nodes: []int32{0}}
+}
+
+// Key is the topology key.
+func (d *Domains) Key() string { return d.key }
+
+// BySlot returns the domain of the node in each slot. It must not be changed, and is good until the snapshot changes.
+func (d *Domains) BySlot() []int32 { return d.bySlot }
+
+// Size is larger than every number of a domain.
+func (d *Domains) Size() int { return len(d.values) }
+
+// Known is how many domains have nodes.
+func (d *Domains) Known() int { return d.known }
+
+// Lacking is how many nodes lack the topology key.
+func (d *Domains) Lacking() int { return d.lacking }
+
+// HasNodes tells whether a domain has nodes.
+func (d *Domains) HasNodes(domain int32) bool { return d.nodes[domain] > 0 }
+
+// Number returns the number of a domain that has nodes, None if there is no such domain.
+func (d *Domains) Number(value string) int32 {
+	if number, ok := d.numbers[value]; ok {
+		return number
+	}
+	return None
+}
+
+// sync brings the domains up to date.
+func (d *Domains) sync(nodes framework.SlotLister, changes *Changes) {
+	if d.generation == nodes.Generation() {
+		return
+	}
+	for len(d.bySlot) < nodes.SlotCount() {
+		d.bySlot, d.present = append(d.bySlot, None), append(d.present, false)
+	}
+	for _, slot := range changes.Since(nodes, d.generation) {
+		info := nodes.NodeAt(slot)
+		if info == nil || info.Node() == nil {
+			d.set(slot, None, false)
+			continue
+		}
+		value, ok := info.Node().Labels[d.key]
+		switch {
+		case !ok:
+			d.set(slot, None, true)
+		case d.bySlot[slot] == None || d.values[d.bySlot[slot]] != value:
+			d.set(slot, d.numberFor(value), true)
+		}
+	}
+	d.generation = nodes.Generation()
+}
+
+// set moves a slot into a domain.
+func (d *Domains) set(slot int, domain int32, present bool) {
+	before := d.bySlot[slot]
+	if d.present[slot] && before == None {
+		d.lacking--
+	}
+	if domain != None {
+		if d.nodes[domain]++; d.nodes[domain] == 1 {
+			d.known++
+		}
+	}
+	if before != None {
+		if d.nodes[before]--; d.nodes[before] == 0 {
+			d.known--
+			d.release(before)
+		}
+	}
+	if present && domain == None {
+		d.lacking++
+	}
+	d.bySlot[slot], d.present[slot] = domain, present
+}
+
+func (d *Domains) numberFor(value string) int32 {
+	if number, ok := d.numbers[value]; ok {
+		return number
+	}
+	if last := len(d.free) - 1; last >= 0 {
+		number := d.free[last]
+		d.free = d.free[:last]
+		d.numbers[value], d.values[number] = number, value
+		return number
+	}
+	number := int32(len(d.values))
+	d.numbers[value] = number
+	d.values, d.nodes = append(d.values, value), append(d.nodes, 0)
+	return number
+}
+
+func (d *Domains) release(domain int32) {
+	if domain == Unnamed {
+		return
+	}
+	delete(d.numbers, d.values[domain])
+	d.values[domain] = ""
+	d.free = append(d.free, domain)
+}
+
+// maxShared is how many topology keys an index remembers; there are few, unless somebody makes them up.
+const maxShared = 64
+
+// Index finds the domains of topology keys, so that they are shared. The zero value is empty. It is not safe for
+// concurrent use. An index serves one snapshot.
+type Index struct {
+	// Changes are those of the snapshot.
+	Changes Changes
+	all     []*Domains
+}
+
+// Sync brings domains up to date that came from this index.
+func (x *Index) Sync(nodes framework.SlotLister, domains *Domains) { domains.sync(nodes, &x.Changes) }
+
+// Domains returns the domains of a topology key, up to date with the snapshot.
+func (x *Index) Domains(nodes framework.SlotLister, key string) *Domains {
+	at := slices.IndexFunc(x.all, func(d *Domains) bool { return d.key == key })
+	if at < 0 {
+		if len(x.all) == maxShared {
+			x.all = nil // what is in use stays in use, but is shared no more
+		}
+		at = len(x.all)
+		x.all = append(x.all, newDomains(key))
+	}
+	x.Sync(nodes, x.all[at])
+	return x.all[at]
+}

@@ -1,0 +1,62 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package podtopologyspread_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
+)
+
+// TestTablesFollowHistory compares a plugin that keeps tables from pod to pod with one that counts everything anew.
+func TestTablesFollowHistory(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 12))
+	rejected, between := 0, 0
+	for range 12 {
+		h := fixture.NewHistory(t, random)
+		h.Node = func(i int) *v1.Node {
+			node := randomNode(random, i).Node()
+			if random.IntN(6) == 0 {
+				node.Labels[zone] = ""
+			}
+			return node
+		}
+		h.Pod = func(name string) *v1.Pod {
+			pod := randomPod(random, name)
+			if random.IntN(10) == 0 {
+				pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+			}
+			return pod
+		}
+		objects := fixture.Informers(t, &v1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"},
+			Spec:       v1.ServiceSpec{Selector: labels("app", "web")},
+		})
+		plugin := func(handle *fixture.Handle) *podtopologyspread.Plugin {
+			handle.Informers = objects
+			pl, err := podtopologyspread.New(t.Context(), nil, handle)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pl.(*podtopologyspread.Plugin)
+		}
+		veteran := plugin(&fixture.Handle{Snapshot: &h.Slots})
+		for i := range 150 {
+			h.Step()
+			newcomer := plugin(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Slots.Infos()}})
+			some, mixed := fixture.CheckDecisions(t, veteran, newcomer, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
+			rejected, between = rejected+some, between+mixed
+		}
+	}
+	if rejected < 1000 || between < 500 {
+		t.Errorf("%d rejections, %d scores between the highest and the lowest: too few to be a test", rejected, between)
+	}
+}
