@@ -69,14 +69,15 @@ func (s *Scheduler) handleFailure(ctx context.Context, a *attempt, f *failure) {
 	}
 }
 
-// recordRejectors replaces the plugins that rejected the pod by those of this attempt.
+// recordRejectors replaces the plugins that rejected the pod by those of this attempt, with those that would have done so
+// if others had been evicted.
 func (s *Scheduler) recordRejectors(a *attempt, f *failure) {
 	info := a.info
 	info.UnschedulablePlugins, info.PendingPlugins = sets.New[string](), sets.New[string]()
 	info.GatingPlugin, info.GatingPluginEvents = "", nil
 	took := s.options.Clock.Since(a.started).Round(time.Microsecond)
 	if fit := f.fitError(); fit != nil {
-		info.UnschedulablePlugins = fit.Diagnosis.UnschedulablePlugins.Clone()
+		info.UnschedulablePlugins = fit.Diagnosis.UnschedulablePlugins.Union(framework.DryRunRejectors(a.state))
 		info.PendingPlugins = fit.Diagnosis.PendingPlugins.Clone()
 		s.options.Logger.V(2).Info("Unable to schedule pod; it waits", "pod", klog.KObj(info.Pod), "took", took, "err", fit)
 		return
