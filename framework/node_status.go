@@ -18,6 +18,8 @@ type NodeToStatus struct {
 	absent   *fwk.Status
 	// list has the explicit statuses of one search over all nodes, as long as nobody needs them by name.
 	list statusList
+	// lookups is how many nodes were looked for in list.
+	lookups int
 }
 
 // statusList is a status for each of a list of nodes, most of which share few.
@@ -47,22 +49,36 @@ func NewNodeStatusList(nodes []fwk.NodeInfo, which []int32, statuses []*fwk.Stat
 	return m
 }
 
-// byName makes the map of a list.
+// fewLookups is how many nodes are looked for in a list before it pays to make a map of it.
+const fewLookups = 8
+
+// byName makes a map of a list, which stays.
 func (m *NodeToStatus) byName() map[string]*fwk.Status {
-	if m.list.which != nil {
+	if m.explicit == nil && m.list.which != nil {
 		m.explicit = make(map[string]*fwk.Status, len(m.list.which))
 		for i, which := range m.list.which {
 			if which > 0 {
 				m.explicit[m.list.nodes[i].Node().Name] = m.list.statuses[which-1]
 			}
 		}
-		m.list = statusList{}
 	}
 	return m.explicit
 }
 
 // Get implements fwk.NodeToStatusReader.
 func (m *NodeToStatus) Get(nodeName string) *fwk.Status {
+	if nodeName == "" {
+		return m.absent
+	}
+	if m.list.which != nil && m.explicit == nil && m.lookups < fewLookups {
+		m.lookups++
+		for i, node := range m.list.nodes {
+			if node.Node().Name == nodeName {
+				return m.list.at(i, m.absent)
+			}
+		}
+		return m.absent
+	}
 	if status, ok := m.byName()[nodeName]; ok {
 		return status
 	}
@@ -74,12 +90,16 @@ func (m *NodeToStatus) Set(nodeName string, status *fwk.Status) {
 	if m.byName() == nil {
 		m.explicit = map[string]*fwk.Status{}
 	}
+	m.list = statusList{} // which is no longer all there is
 	m.explicit[nodeName] = status
 }
 
 // Len returns the number of nodes with a status of their own.
 func (m *NodeToStatus) Len() int {
-	count := len(m.explicit)
+	if m.list.which == nil {
+		return len(m.explicit)
+	}
+	count := 0
 	for _, which := range m.list.which {
 		if which > 0 {
 			count++
@@ -104,10 +124,10 @@ func (m *NodeToStatus) ForEachExplicitNode(visit func(nodeName string, status *f
 // ForEachStatus calls visit for every status that nodes have as their own, with the number of these nodes. A status may
 // come several times. The cost is small where many nodes share few statuses.
 func (m *NodeToStatus) ForEachStatus(visit func(status *fwk.Status, nodes int)) {
-	for _, status := range m.explicit {
-		visit(status, 1)
-	}
-	if len(m.list.which) == 0 {
+	if m.list.which == nil {
+		for _, status := range m.explicit {
+			visit(status, 1)
+		}
 		return
 	}
 	counts := make([]int, len(m.list.statuses)+1)
@@ -128,17 +148,47 @@ func (m *NodeToStatus) NodesForStatusCode(lister fwk.NodeInfoLister, code fwk.Co
 	if err != nil {
 		return nil, fmt.Errorf("listing the nodes with status %v: %w", code, err)
 	}
-	statusAt := func(i int) *fwk.Status { return m.Get(all[i].Node().Name) }
-	if len(all) > 0 && len(all) == len(m.list.nodes) && &all[0] == &m.list.nodes[0] {
-		statusAt = func(i int) *fwk.Status { return m.list.at(i, m.absent) }
+	if indexes, ok := m.IndexesForStatusCode(all, code); ok {
+		nodes := make([]fwk.NodeInfo, len(indexes))
+		for i, index := range indexes {
+			nodes[i] = all[index]
+		}
+		return nodes, nil
 	}
 	var nodes []fwk.NodeInfo
-	for i, node := range all {
-		if statusAt(i).Code() == code {
+	for _, node := range all {
+		if m.Get(node.Node().Name).Code() == code {
 			nodes = append(nodes, node)
 		}
 	}
 	return nodes, nil
+}
+
+// IndexesForStatusCode returns the places in a list of nodes of those whose status has the given code, without looking at
+// the nodes. It returns false if that can't be told, because the statuses are not those of a search through this list.
+func (m *NodeToStatus) IndexesForStatusCode(nodes []fwk.NodeInfo, code fwk.Code) ([]int, bool) {
+	if m.list.which == nil || len(nodes) == 0 || len(nodes) != len(m.list.nodes) || &nodes[0] != &m.list.nodes[0] {
+		return nil, false
+	}
+	// By what stands in which: the common status, then those of the list.
+	matches := make([]bool, len(m.list.statuses)+1)
+	matches[0] = m.absent.Code() == code
+	for i, status := range m.list.statuses {
+		matches[i+1] = status.Code() == code
+	}
+	count := 0
+	for _, which := range m.list.which {
+		if matches[which] {
+			count++
+		}
+	}
+	indexes := make([]int, 0, count)
+	for i, which := range m.list.which {
+		if matches[which] {
+			indexes = append(indexes, i)
+		}
+	}
+	return indexes, true
 }
 
 // at is the status of the node at an index.

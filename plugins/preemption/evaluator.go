@@ -62,6 +62,9 @@ type Evaluator struct {
 	budgets policylisters.PodDisruptionBudgetLister
 	evictor *evictor
 	metrics Metrics
+
+	priorities priorities
+	known      knownRuns
 }
 
 // NewEvaluator returns an Evaluator, and has the informer factory follow pods and disruption budgets. It fails if a
@@ -101,8 +104,8 @@ type Candidate struct {
 //
 //   - Success: a node is nominated, and victims are being evicted.
 //   - Unschedulable: nothing was done, because nothing helps, the pod may not preempt, or extenders object. Where nothing
-//     helps, the result takes back the node that is nominated for the pod; otherwise the result is nil and the nomination
-//     stays.
+//     helps, the result takes back the node that is nominated for the pod, and the plugins that rejected the pod in dry
+//     runs are noted in the state; otherwise the result is nil and the nomination stays.
 //   - Error: the pod or the nodes could not be looked up, no dry run ended but in an error, an extender failed, or, if
 //     synchronous, an eviction did.
 func (e *Evaluator) Preempt(
@@ -162,17 +165,13 @@ func (e *Evaluator) candidates(
 	if len(all) == 0 {
 		return nil, fwk.AsStatus(errors.New("no nodes available"))
 	}
-	promising, err := statuses.NodesForStatusCode(nodes, fwk.Unschedulable)
+	promising, err := e.promising(nodes, all, statuses)
 	if err != nil {
 		return nil, fwk.AsStatus(fmt.Errorf("listing nodes to preempt on: %w", err))
 	}
-	verdicts := framework.NewNodeToStatus(nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonNotHelpful))
-	if len(promising) > 0 {
-		budgets, err := e.listBudgets()
-		if err != nil {
-			return nil, fwk.AsStatus(err)
-		}
-		candidates, err := e.search(ctx, state, pod, promising, budgets, verdicts)
+	found := &verdicts{nodes: promising.nodes}
+	if len(promising.indexes) > 0 {
+		candidates, err := e.search(ctx, state, pod, promising, found)
 		if err != nil {
 			return nil, fwk.AsStatus(err)
 		}
@@ -180,8 +179,52 @@ func (e *Evaluator) candidates(
 			return candidates, nil
 		}
 	}
-	fit := &framework.FitError{Pod: pod, NumAllNodes: len(all), Diagnosis: framework.Diagnosis{NodeToStatus: verdicts}}
+	diagnosis := framework.Diagnosis{NodeToStatus: found.statuses()}
+	framework.AddDryRunRejectors(state, rejectors(diagnosis.NodeToStatus)...)
+	fit := &framework.FitError{Pod: pod, NumAllNodes: len(all), Diagnosis: diagnosis}
 	return nil, fwk.NewStatus(fwk.Unschedulable, fit.Error())
+}
+
+// promising returns the nodes that rejected the pod for a reason that an eviction may remove.
+func (e *Evaluator) promising(nodes fwk.NodeInfoLister, all []fwk.NodeInfo, statuses fwk.NodeToStatusReader) (selection, error) {
+	result := selection{nodes: all}
+	slotted, hasSlots := e.handle.SnapshotSharedLister().(framework.SlotLister)
+	if known, ok := statuses.(*framework.NodeToStatus); ok && hasSlots {
+		if indexes, ok := known.IndexesForStatusCode(all, fwk.Unschedulable); ok {
+			result.indexes, result.slots = indexes, slotted.SlotOrder()
+			return result, nil
+		}
+	}
+	var err error
+	if result.nodes, err = statuses.NodesForStatusCode(nodes, fwk.Unschedulable); err != nil {
+		return selection{}, err
+	}
+	result.indexes = make([]int, len(result.nodes))
+	if hasSlots {
+		result.slots = make([]int, len(result.nodes))
+	}
+	for i, node := range result.nodes {
+		result.indexes[i] = i
+		if hasSlots {
+			slot, ok := slotted.Slot(node.Node().Name)
+			if !ok {
+				return selection{}, fmt.Errorf("node %s is not in the snapshot", node.Node().Name)
+			}
+			result.slots[i] = slot
+		}
+	}
+	return result, nil
+}
+
+// rejectors returns the plugins that rejected the pod in dry runs.
+func rejectors(verdicts *framework.NodeToStatus) []string {
+	var plugins []string
+	verdicts.ForEachStatus(func(status *fwk.Status, _ int) {
+		if plugin := status.Plugin(); plugin != "" {
+			plugins = append(plugins, plugin)
+		}
+	})
+	return plugins
 }
 
 // listBudgets returns all disruption budgets in an order that does not change from one call to the next: where a pod

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -27,21 +28,47 @@ type dryRun struct {
 
 func (d *dryRun) withinBudgets() bool { return d.victims.NumPDBViolations == 0 }
 
-// search looks for victims on the nodes, in parallel, until there are enough candidates and one of them stays within the
-// budgets. Those that do come first. What is wrong with the other nodes that were looked at is written to verdicts.
+// selection is some of a list of nodes.
+type selection struct {
+	nodes []fwk.NodeInfo
+	// slots are the slots of all the nodes in the snapshot; nil if it has none.
+	slots []int
+	// indexes are the places in the list of the nodes that are selected.
+	indexes []int
+}
+
+// search looks for victims on the selected nodes, in parallel, until there are enough candidates and one of them stays
+// within the budgets. Those that do come first. If there are none, what is wrong with the nodes is written to found.
 // Nodes where the dry run failed are passed over; it is an error only if that leaves no candidate.
 func (e *Evaluator) search(
-	ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo, budgets []*policyv1.PodDisruptionBudget,
-	verdicts *framework.NodeToStatus,
+	ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes selection, found *verdicts,
 ) ([]Candidate, error) {
-	offset, enough := e.hooks.GetOffsetAndNumCandidates(int32(len(nodes)))
+	total := len(nodes.indexes)
+	offset, enough := e.hooks.GetOffsetAndNumCandidates(int32(total))
 	offset, enough = max(offset, 0), max(enough, 1)
-	runs := make([]dryRun, len(nodes))
+	worth := e.withVictims(pod, nodes, int(offset)%total, found)
+	if len(worth) == 0 {
+		return nil, nil
+	}
+	budgets, err := e.listBudgets()
+	if err != nil {
+		return nil, err
+	}
+	known := e.known.forPod(e, state, pod, budgets)
+	if known != nil {
+		defer e.known.mu.Unlock()
+	}
+	runs := make([]dryRun, len(worth))
 	var within, beyond atomic.Int32
 	searching, stop := context.WithCancel(ctx)
 	defer stop()
 	try := func(i int) {
-		runs[i] = e.tryNode(ctx, state, pod, nodes[(int(offset)+i)%len(nodes)], budgets)
+		index := worth[i]
+		var recalled *dryRun
+		if known != nil {
+			recalled = &known[nodes.slots[index]]
+		}
+		runs[i] = e.tryOrRecall(ctx, state, pod, nodes.nodes[index], budgets, recalled)
 		switch run := &runs[i]; {
 		case run.victims == nil:
 			return
@@ -54,11 +81,63 @@ func (e *Evaluator) search(
 			stop()
 		}
 	}
-	e.handle.Parallelizer().Until(searching, len(nodes), try, e.plugin)
+	e.handle.Parallelizer().Until(searching, len(worth), try, e.plugin)
 	if err := context.Cause(ctx); err != nil { // nodes that were not looked at must not count as hopeless
 		return nil, fmt.Errorf("looking for nodes to preempt on: %w", err)
 	}
-	return sortOut(runs, int(enough), verdicts)
+	return sortOut(runs, worth, int(enough), found)
+}
+
+// withVictims returns the indexes of the selected nodes, from the one at offset on and around, without those that have no
+// pod of lower priority, which are hopeless. Only the default way to find victims is known to need such pods.
+func (e *Evaluator) withVictims(pod *v1.Pod, nodes selection, offset int, found *verdicts) []int {
+	var lowest []int32
+	if lister, ok := e.handle.SnapshotSharedLister().(framework.SlotLister); ok && nodes.slots != nil {
+		if _, ok := e.hooks.(*DefaultHooks); ok {
+			lowest = e.priorities.bySlot(lister)
+		}
+	}
+	var worth []int
+	priority := corev1helpers.PodPriority(pod)
+	var hopeless *fwk.Status
+	for i := range nodes.indexes {
+		index := nodes.indexes[(offset+i)%len(nodes.indexes)]
+		if lowest == nil || lowest[nodes.slots[index]] < priority {
+			worth = append(worth, index)
+			continue
+		}
+		if hopeless == nil {
+			hopeless = fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonNoVictims)
+		}
+		found.set(index, hopeless)
+	}
+	return worth
+}
+
+// verdicts is why the nodes of a list are no candidates.
+type verdicts struct {
+	nodes []fwk.NodeInfo
+	// which has an index in different plus one for each node; zero for nodes that were not looked at.
+	which     []int32
+	different []*fwk.Status
+}
+
+// set says what is wrong with the node at an index.
+func (v *verdicts) set(index int, status *fwk.Status) {
+	if v.which == nil {
+		v.which = make([]int32, len(v.nodes))
+	}
+	if last := len(v.different) - 1; last < 0 || v.different[last] != status {
+		v.different = append(v.different, status)
+	}
+	v.which[index] = int32(len(v.different))
+}
+
+// statuses returns the verdicts by node. No eviction helps on the nodes that were not looked at.
+func (v *verdicts) statuses() *framework.NodeToStatus {
+	result := framework.NewNodeStatusList(v.nodes, v.which, v.different)
+	result.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonNotHelpful))
+	return result
 }
 
 // tryNode finds the victims on a copy of one node.
@@ -82,8 +161,9 @@ func withoutVictims(node string) error {
 	return fmt.Errorf("expected at least one victim pod on node %q", node)
 }
 
-// sortOut makes candidates of the dry runs that found victims, at most enough within the budgets and as many beyond.
-func sortOut(runs []dryRun, enough int, verdicts *framework.NodeToStatus) ([]Candidate, error) {
+// sortOut makes candidates of the dry runs that found victims, at most enough within the budgets and as many beyond. The
+// indexes are those of the nodes that the runs were made on.
+func sortOut(runs []dryRun, indexes []int, enough int, found *verdicts) ([]Candidate, error) {
 	var within, beyond []Candidate
 	var errs []error
 	for i := range runs {
@@ -91,7 +171,7 @@ func sortOut(runs []dryRun, enough int, verdicts *framework.NodeToStatus) ([]Can
 		switch {
 		case run.victims == nil && run.status == nil:
 		case run.victims == nil:
-			verdicts.Set(run.node, run.status)
+			found.set(indexes[i], run.status)
 			if run.status.IsError() {
 				errs = append(errs, run.status.AsError())
 			}

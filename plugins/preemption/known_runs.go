@@ -1,0 +1,111 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package preemption
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+// maxKnownKeys is for how many kinds of pods dry runs are remembered. When there are more, all are forgotten.
+const maxKnownKeys = 8
+
+// keyWriter is a handle that knows what Filter plugins read of a pod, as that of this module's runtime.
+type keyWriter interface {
+	AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) ([]byte, bool)
+}
+
+// knownRuns remembers what dry runs came to, until something changes on the node or in the budgets. Pods alike would have
+// the same victims there. The zero value is ready.
+type knownRuns struct {
+	// mu is held for as long as the result of forPod is in use.
+	mu         sync.Mutex
+	key        []byte
+	nodes      framework.SlotLister
+	generation int64
+	budgets    []*policyv1.PodDisruptionBudget
+	bySlot     map[string][]dryRun
+}
+
+// forPod returns what is known of pods like this one, by slot: a dry run is the zero value if it is not known. The result
+// is nil if nothing can be known, because the dry run depends on more than the pod, the node and the budgets. Otherwise
+// the caller holds the lock, fills in what it finds out, and unlocks.
+func (k *knownRuns) forPod(e *Evaluator, state fwk.CycleState, pod *v1.Pod, budgets []*policyv1.PodDisruptionBudget) []dryRun {
+	writer, canWrite := e.handle.(keyWriter)
+	hooks, byDefault := e.hooks.(*DefaultHooks)
+	nodes, hasSlots := e.handle.SnapshotSharedLister().(framework.SlotLister)
+	if !canWrite || !byDefault || !hooks.plain || !hasSlots || len(e.handle.Extenders()) > 0 {
+		return nil
+	}
+	k.mu.Lock()
+	key, ok := writer.AppendFilterKey(k.key[:0], state, pod)
+	k.key = binary.LittleEndian.AppendUint32(key, uint32(corev1helpers.PodPriority(pod)))
+	if !ok {
+		k.mu.Unlock()
+		return nil
+	}
+	k.forgetChanged(nodes, budgets)
+	runs := k.bySlot[string(k.key)]
+	if runs == nil && len(k.bySlot) >= maxKnownKeys {
+		clear(k.bySlot)
+	}
+	if missing := nodes.SlotCount() - len(runs); missing > 0 {
+		runs = append(runs, make([]dryRun, missing)...)
+		k.bySlot[string(k.key)] = runs
+	}
+	return runs
+}
+
+// forgetChanged drops what is known of nodes that changed, and everything if the budgets did.
+func (k *knownRuns) forgetChanged(nodes framework.SlotLister, budgets []*policyv1.PodDisruptionBudget) {
+	if k.bySlot == nil || k.nodes != nodes || !slices.Equal(k.budgets, budgets) {
+		k.bySlot = map[string][]dryRun{}
+		k.nodes, k.budgets = nodes, budgets
+	} else {
+		for slot := range nodes.ChangedSince(k.generation) {
+			for _, runs := range k.bySlot {
+				if slot < len(runs) {
+					runs[slot] = dryRun{}
+				}
+			}
+		}
+	}
+	k.generation = nodes.Generation()
+}
+
+// settled tells whether the pods on a node will be ordered later as they are now. Pods that have not started count as
+// starting now, which later is after others that are only about to.
+func settled(node fwk.NodeInfo, now time.Time) bool {
+	return !slices.ContainsFunc(node.GetPods(), func(info fwk.PodInfo) bool {
+		started := info.GetPod().Status.StartTime
+		return started != nil && !started.Time.Before(now)
+	})
+}
+
+// tryOrRecall is tryNode for a node of which something may be known.
+func (e *Evaluator) tryOrRecall(
+	ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, budgets []*policyv1.PodDisruptionBudget, known *dryRun,
+) dryRun {
+	if known == nil || len(e.handle.NominatedPodsForNode(node.Node().Name)) > 0 { // which count beside those on the node
+		return e.tryNode(ctx, state, pod, node, budgets)
+	}
+	if known.node == "" {
+		run := e.tryNode(ctx, state, pod, node, budgets)
+		if run.status.IsError() || ctx.Err() != nil || !settled(node, e.evictor.clock.Now()) {
+			return run
+		}
+		*known = run
+	}
+	return *known
+}
