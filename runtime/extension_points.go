@@ -36,10 +36,23 @@ type extensionPoint struct {
 	add func(*Framework, fwk.Plugin)
 }
 
+// pointTable has a row for every extension point.
+type pointTable []extensionPoint
+
+// extendedBy tells whether a plugin implements the interface of a point.
+func (t pointTable) extendedBy(plugin fwk.Plugin, point profiles.ExtensionPoint) bool {
+	for i := range t {
+		if t[i].point == point {
+			return t[i].extendedBy(plugin)
+		}
+	}
+	return false
+}
+
 // extensionPoints returns the table: every point that a profile may name, with the interface and the stage behind it.
 // Plugins for placements and pod groups are accepted in profiles, but not run.
-func extensionPoints() []extensionPoint {
-	return []extensionPoint{
+func extensionPoints() pointTable {
+	return pointTable{
 		runs(profiles.PreEnqueue, "", func(f *Framework) *stage[fwk.PreEnqueuePlugin] { return &f.preEnqueue }),
 		runs(profiles.QueueSort, "", func(f *Framework) *stage[fwk.QueueSortPlugin] { return &f.queueSort }),
 		runs(profiles.PreFilter, MethodPreFilter, func(f *Framework) *stage[fwk.PreFilterPlugin] { return &f.preFilter }),

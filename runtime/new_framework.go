@@ -47,12 +47,15 @@ func newFramework(profile *profiles.Profile, options Options) *Framework {
 
 // arrange puts the instances at the points where the profile wants them.
 func (f *Framework) arrange() error {
-	resolved, err := f.profile.Resolve(f.extends, f.has)
+	points := extensionPoints()
+	resolved, err := f.profile.Resolve(func(plugin string, point profiles.ExtensionPoint) bool {
+		return points.extendedBy(f.instances[plugin], point)
+	}, f.has)
 	if err != nil {
 		return err
 	}
 	f.resolved = resolved
-	for _, row := range extensionPoints() {
+	for _, row := range points {
 		for _, plugin := range resolved.Points[row.point] {
 			if row.add != nil {
 				row.add(f, f.instances[plugin.Name])
@@ -66,16 +69,6 @@ func (f *Framework) arrange() error {
 
 // has tells whether a plugin was built; its name is that in the registry.
 func (f *Framework) has(plugin string) bool { return f.instances[plugin] != nil }
-
-// extends tells whether a plugin implements the interface of a point; its name is that in the registry.
-func (f *Framework) extends(plugin string, point profiles.ExtensionPoint) bool {
-	for _, row := range extensionPoints() {
-		if row.point == point {
-			return row.extendedBy(f.instances[plugin])
-		}
-	}
-	return false
-}
 
 // weigh looks up the weights of the score plugins. They are configured by the name in the registry, and found by the
 // name that the plugin gives itself.

@@ -100,7 +100,7 @@ func (p Profiles) has(plugin string) bool {
 // extends tells whether a plugin, as any profile has built it, implements the interface of a point.
 func (p Profiles) extends(plugin string, point profiles.ExtensionPoint) bool {
 	for _, f := range p {
-		if f.extends(plugin, point) {
+		if extensionPoints().extendedBy(f.instances[plugin], point) {
 			return true
 		}
 	}
