@@ -58,18 +58,26 @@ func (q *Queue) FlushBackoff() {
 	q.mu.Lock()
 	defer q.unlock()
 	now := q.clock.Now()
-	var completed []*queuedPod
+	for batch := q.completed(now); len(batch) > 0; batch = q.completed(now) {
+		q.requeueBatch(batch, CauseBackoffComplete)
+	}
+}
+
+// completed takes some pods whose backoff is over out of their heaps, to be requeued, none if there are no more. It
+// needs mu.
+func (q *Queue) completed(now time.Time) []*queuedPod {
 	q.readyMu.Lock()
+	defer q.readyMu.Unlock()
+	var completed []*queuedPod
 	for _, heap := range []*podHeap{&q.backoff, &q.errorBackoff} {
-		for pod := heap.first(); pod != nil && !q.backingOff(pod.QueuedPodInfo, now); pod = heap.first() {
+		pod := heap.first()
+		for ; pod != nil && len(completed) < maxRequeueBatch && !q.backingOff(pod.QueuedPodInfo, now); pod = heap.first() {
 			heap.remove(pod)
+			pod.wake = verdict{strategy: Immediately}
 			completed = append(completed, pod)
 		}
 	}
-	q.readyMu.Unlock()
-	for _, pod := range completed {
-		q.requeue(pod, CauseBackoffComplete, verdict{strategy: Immediately})
-	}
+	return completed
 }
 
 // FlushUnschedulable wakes the pods that have waited for an event for too long. Gated pods are asked about again, and
@@ -80,7 +88,7 @@ func (q *Queue) FlushUnschedulable() {
 	now := q.clock.Now()
 	var due []*queuedPod
 	waiting := &q.unschedulable.longest
-	for pod := waiting.first(); pod != nil && now.Sub(pod.waitingSince()) > q.maxInUnschedulable; pod = waiting.first() {
+	for pod := waiting.first; pod != nil && now.Sub(pod.waitingSince()) > q.maxInUnschedulable; pod = waiting.first {
 		pod.WasFlushedFromUnschedulable, pod.FlushTimestamp = true, now
 		waiting.fix(pod)
 		pod.wake = verdict{strategy: AfterBackoff}
@@ -113,7 +121,7 @@ func (q *Queue) NextBackoffFlush() (time.Time, bool) {
 func (q *Queue) NextUnschedulableFlush() (time.Time, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	pod := q.unschedulable.longest.first()
+	pod := q.unschedulable.longest.first
 	if pod == nil {
 		return time.Time{}, false
 	}

@@ -6,6 +6,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -13,75 +14,107 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
+// gates are the PreEnqueue plugins of a profile, in the order in which they are asked.
+type gates struct {
+	profile string
+	plugins []gate
+}
+
+type gate struct {
+	name   string
+	plugin fwk.PreEnqueuePlugin
+}
+
+// gatesOf returns the gates of the profiles that have any, by profile.
+func gatesOf(profiles map[string]Profile) map[string]*gates {
+	all := map[string]*gates{}
+	for name, profile := range profiles {
+		for _, plugin := range profile.PreEnqueue {
+			if all[name] == nil {
+				all[name] = &gates{profile: name}
+			}
+			all[name].plugins = append(all[name].plugins, gate{plugin.Name(), plugin})
+		}
+	}
+	return all
+}
+
 // askGates runs the PreEnqueue plugins of a pod's profile until one rejects it, the one that gates the pod so far
 // first, and keeps the outcome in the pod. It returns the name of the plugin that gates the pod if that is the news of
-// it having rejected the pod. It needs mu.
-func (q *Queue) askGates(pod *queuedPod) (newRejector string) {
-	gate := q.observedGate(pod)
-	if gate == nil {
-		pod.GatingPlugin, pod.GatingPluginEvents = "", nil
+// it having rejected the pod. Time is when the last gates were done and these can begin, and is brought up to date. It
+// needs mu.
+func (q *Queue) askGates(pod *queuedPod, time *time.Time) (newRejector string) {
+	closed := q.observedGate(pod, time)
+	if closed == nil {
+		if pod.Gated() {
+			pod.GatingPlugin, pod.GatingPluginEvents = "", nil
+		}
 		return ""
 	}
-	name := gate.Name()
-	if !pod.rejectedBy(name) {
-		newRejector = name
+	if !pod.rejectedBy(closed.name) {
+		newRejector = closed.name
 	}
 	if pod.UnschedulablePlugins == nil {
 		pod.UnschedulablePlugins = sets.New[string]()
 	}
-	pod.UnschedulablePlugins.Insert(name)
-	pod.GatingPlugin, pod.GatingPluginEvents = name, q.registered[name]
+	pod.UnschedulablePlugins.Insert(closed.name)
+	pod.GatingPlugin, pod.GatingPluginEvents = closed.name, q.registered[closed.name]
 	pod.WasFlushedFromUnschedulable = false
 	return newRejector
 }
 
 // observedGate is closedGate, and tells the observer.
-func (q *Queue) observedGate(pod *queuedPod) fwk.PreEnqueuePlugin {
-	profile := pod.profile()
-	if q.observer == nil || len(q.profiles[profile].PreEnqueue) == 0 {
-		return q.closedGate(pod)
+func (q *Queue) observedGate(pod *queuedPod, time *time.Time) *gate {
+	if pod.gates == nil {
+		return nil
 	}
-	started := q.clock.Now()
-	gate := q.closedGate(pod)
+	closed := q.closedGate(pod)
+	if q.observer == nil {
+		return closed
+	}
 	rejector := ""
-	if gate != nil {
-		rejector = gate.Name()
+	if closed != nil {
+		rejector = closed.name
 	}
-	q.observer.GatesAsked(profile, rejector, q.clock.Since(started))
-	return gate
+	now := q.clock.Now()
+	q.observer.GatesAsked(pod.gates.profile, rejector, now.Sub(*time))
+	*time = now
+	return closed
 }
 
-// closedGate returns the plugin that rejects the pod, nil if none does.
-func (q *Queue) closedGate(pod *queuedPod) fwk.PreEnqueuePlugin {
-	gates := q.profiles[pod.profile()].PreEnqueue
-	for _, gate := range gates {
-		if gate.Name() == pod.GatingPlugin && q.gates(gate, pod.Pod) {
-			return gate
+// closedGate returns the plugin that rejects the pod, nil if none does. There must be some that could.
+func (q *Queue) closedGate(pod *queuedPod) *gate {
+	plugins := pod.gates.plugins
+	if pod.Gated() {
+		for i := range plugins {
+			if plugins[i].name == pod.GatingPlugin && q.rejects(&plugins[i], pod.Pod) {
+				return &plugins[i]
+			}
 		}
 	}
-	for _, gate := range gates {
-		if gate.Name() != pod.GatingPlugin && q.gates(gate, pod.Pod) {
-			return gate
+	for i := range plugins {
+		if plugins[i].name != pod.GatingPlugin && q.rejects(&plugins[i], pod.Pod) {
+			return &plugins[i]
 		}
 	}
 	return nil
 }
 
-// gates tells whether a plugin rejects a pod. A plugin that fails does.
-func (q *Queue) gates(gate fwk.PreEnqueuePlugin, pod *v1.Pod) bool {
-	var status *fwk.Status
-	var err error
-	func() {
-		defer recoverAsError(&err)
-		status = gate.PreEnqueue(q.ctx, pod)
-	}()
+// rejects tells whether a plugin rejects a pod. A plugin that fails does.
+func (q *Queue) rejects(gate *gate, pod *v1.Pod) bool {
+	status, err := q.preEnqueue(gate.plugin, pod)
 	if status.Code() == fwk.Error {
 		err = errors.Join(err, status.AsError())
 	}
 	if err != nil {
-		q.logger.Error(fmt.Errorf("running PreEnqueue plugin %q: %w", gate.Name(), err),
+		q.logger.Error(fmt.Errorf("running PreEnqueue plugin %q: %w", gate.name, err),
 			"A gate failed; the pod waits until an event or the longest wait has it asked again", "pod", klog.KObj(pod))
 		return true
 	}
 	return !status.IsSuccess()
+}
+
+func (q *Queue) preEnqueue(plugin fwk.PreEnqueuePlugin, pod *v1.Pod) (status *fwk.Status, err error) {
+	defer recoverAsError(&err)
+	return plugin.PreEnqueue(q.ctx, pod), nil
 }

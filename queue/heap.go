@@ -3,57 +3,91 @@
 
 package queue
 
-import "container/heap"
-
 // podHeap is a priority queue of pods. A pod is in one heap at most and knows its position there, so that it can be
 // taken out or moved in logarithmic time.
-type podHeap struct{ order heapOrder }
-
-func newPodHeap(less func(a, b *queuedPod) bool) podHeap {
-	return podHeap{heapOrder{less: less}}
+type podHeap struct {
+	pods []*queuedPod
+	less func(a, b *queuedPod) bool
+	// sorted tells that the pods are in order, not only in that of a heap. Pods that come in order, as they do when many
+	// are woken at once, are then appended after a look at the one before, which is at hand, and not at a parent.
+	sorted bool
 }
 
-func (h *podHeap) len() int { return len(h.order.pods) }
+func newPodHeap(less func(a, b *queuedPod) bool) podHeap { return podHeap{less: less} }
+
+func (h *podHeap) len() int { return len(h.pods) }
 
 // first returns the least pod, nil if there is none.
 func (h *podHeap) first() *queuedPod {
-	if h.len() == 0 {
+	if len(h.pods) == 0 {
 		return nil
 	}
-	return h.order.pods[0]
+	return h.pods[0]
 }
 
-func (h *podHeap) push(pod *queuedPod)   { heap.Push(&h.order, pod) }
-func (h *podHeap) remove(pod *queuedPod) { heap.Remove(&h.order, pod.heapIndex) }
+func (h *podHeap) push(pod *queuedPod) {
+	last := len(h.pods)
+	h.sorted = last == 0 || h.sorted && !h.less(pod, h.pods[last-1])
+	pod.heapIndex = last
+	h.pods = append(h.pods, pod)
+	if !h.sorted {
+		h.up(last)
+	}
+}
+
+func (h *podHeap) remove(pod *queuedPod) {
+	i, last := pod.heapIndex, len(h.pods)-1
+	if i != last {
+		h.swap(i, last)
+	}
+	h.pods[last] = nil
+	h.pods = h.pods[:last]
+	pod.heapIndex = -1
+	if i != last {
+		h.fix(h.pods[i])
+	}
+}
 
 // fix restores the order after a pod of the heap changed.
-func (h *podHeap) fix(pod *queuedPod) { heap.Fix(&h.order, pod.heapIndex) }
-
-// heapOrder is the heap.Interface beneath a podHeap.
-type heapOrder struct {
-	pods []*queuedPod
-	less func(a, b *queuedPod) bool
+func (h *podHeap) fix(pod *queuedPod) {
+	h.sorted = false
+	if i := pod.heapIndex; !h.down(i) {
+		h.up(i)
+	}
 }
 
-func (o *heapOrder) Len() int           { return len(o.pods) }
-func (o *heapOrder) Less(i, j int) bool { return o.less(o.pods[i], o.pods[j]) }
-
-func (o *heapOrder) Swap(i, j int) {
-	o.pods[i], o.pods[j] = o.pods[j], o.pods[i]
-	o.pods[i].heapIndex, o.pods[j].heapIndex = i, j
+func (h *podHeap) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !h.less(h.pods[i], h.pods[parent]) {
+			return
+		}
+		h.swap(i, parent)
+		i = parent
+	}
 }
 
-func (o *heapOrder) Push(x any) {
-	pod := x.(*queuedPod)
-	pod.heapIndex = len(o.pods)
-	o.pods = append(o.pods, pod)
+// down tells whether the pod moved.
+func (h *podHeap) down(from int) bool {
+	i := from
+	for {
+		least := 2*i + 1
+		if least >= len(h.pods) {
+			break
+		}
+		if right := least + 1; right < len(h.pods) && h.less(h.pods[right], h.pods[least]) {
+			least = right
+		}
+		if !h.less(h.pods[least], h.pods[i]) {
+			break
+		}
+		h.swap(i, least)
+		i = least
+	}
+	return i > from
 }
 
-func (o *heapOrder) Pop() any {
-	last := len(o.pods) - 1
-	pod := o.pods[last]
-	o.pods[last] = nil
-	o.pods = o.pods[:last]
-	pod.heapIndex = -1
-	return pod
+func (h *podHeap) swap(i, j int) {
+	h.pods[i], h.pods[j] = h.pods[j], h.pods[i]
+	h.pods[i].heapIndex, h.pods[j].heapIndex = i, j
 }

@@ -27,16 +27,29 @@ func (q *Queue) ask(plugin string, hint fwk.QueueingHintFn, what *occurrence, po
 			"plugin", plugin, "event", what.label(), "pod", klog.KObj(pod.Pod))
 	}
 	if q.observer != nil {
-		pods := func(yield func(*v1.Pod) bool) { yield(pod.Pod) }
-		if class != nil {
-			pods = class.pods
-		}
+		q.asked.pod, q.asked.class = pod.Pod, class
 		q.observer.HintEvaluated(HintResult{
 			Profile: pod.profile(), Plugin: plugin, Event: what.label(),
-			Hint: answer, Err: err, Duration: q.clock.Since(started), Pods: pods,
+			Hint: answer, Err: err, Duration: q.clock.Since(started), Pods: q.askedPods,
 		})
+		q.asked = asked{}
 	}
 	return answer != fwk.QueueSkip
+}
+
+// asked is whom a hint was asked about: one pod, or a class unless that is nil.
+type asked struct {
+	pod   *v1.Pod
+	class *hintClass
+}
+
+// all is an iter.Seq.
+func (a *asked) all(yield func(*v1.Pod) bool) {
+	if a.class != nil {
+		a.class.pods(yield)
+		return
+	}
+	yield(a.pod)
 }
 
 // runHint calls a hint; nil stands for a plugin that always wants its pods back.

@@ -92,24 +92,27 @@ func checkIntegrity(t *testing.T, q *Queue) {
 	q.readyMu.Lock()
 	defer q.readyMu.Unlock()
 	inHeaps := 0
-	for _, heap := range []*podHeap{&q.active, &q.backoff, &q.errorBackoff, &q.unschedulable.longest} {
+	for _, heap := range []*podHeap{&q.active, &q.backoff, &q.errorBackoff} {
 		inHeaps += heap.len()
-		for i, pod := range heap.order.pods {
-			if pod.heapIndex != i || i > 0 && heap.order.Less(i, (i-1)/2) {
+		for i, pod := range heap.pods {
+			if pod.heapIndex != i || i > 0 && heap.less(pod, heap.pods[(i-1)/2]) {
 				t.Fatalf("heap is out of order at %d", i)
+			}
+			if heap.sorted && i > 0 && heap.less(pod, heap.pods[i-1]) {
+				t.Fatalf("heap is not sorted at %d", i)
 			}
 			if q.pods[pod.key()] != pod {
 				t.Fatalf("pod %v is in a heap, but the queue does not know it", pod.key())
 			}
 		}
 	}
-	if inHeaps != len(q.pods) {
-		t.Fatalf("%d pods are in heaps, want %d", inHeaps, len(q.pods))
+	if inHeaps+checkWaiting(t, q) != len(q.pods) {
+		t.Fatalf("%d pods are in heaps and %d wait, want %d", inHeaps, q.unschedulable.len(), len(q.pods))
 	}
 	gated := 0
 	for key, pod := range q.pods {
-		heap := map[Pool]*podHeap{PoolActive: &q.active, PoolBackoff: q.backoffHeap(pod), PoolUnschedulable: &q.unschedulable.longest, PoolGated: &q.unschedulable.longest}[pod.pool]
-		if heap == nil || heap.order.pods[pod.heapIndex] != pod {
+		heap := map[Pool]*podHeap{PoolActive: &q.active, PoolBackoff: q.backoffHeap(pod)}[pod.pool]
+		if heap != nil && heap.pods[pod.heapIndex] != pod || heap == nil && !pod.pool.waits() {
 			t.Fatalf("pod %v is not in the heap of pool %q", key, pod.pool)
 		}
 		// Without early pops, gates are not asked on the way into backoff, and what they said before stays until they are.
@@ -128,6 +131,30 @@ func checkIntegrity(t *testing.T, q *Queue) {
 		t.Fatalf("%d pods are gated, want %d", q.unschedulable.gated, gated)
 	}
 	checkIndex(t, q)
+}
+
+// checkWaiting checks the list of waiting pods and returns how many there are.
+func checkWaiting(t *testing.T, q *Queue) int {
+	t.Helper()
+	list := &q.unschedulable.longest
+	count := 0
+	var last *queuedPod
+	insertedIsThere := list.inserted == nil
+	for pod := range list.all {
+		if pod.previous != last || last != nil && !longestWaiting(last, pod) {
+			t.Fatalf("pod %v is out of place among those that wait", pod.key())
+		}
+		if q.pods[pod.key()] != pod || !pod.pool.waits() {
+			t.Fatalf("pod %v is listed as waiting, and is in pool %q", pod.key(), pod.pool)
+		}
+		insertedIsThere = insertedIsThere || list.inserted == pod
+		last = pod
+		count++
+	}
+	if list.last != last || list.length != count || !insertedIsThere {
+		t.Fatalf("the list of %d waiting pods says it has %d, or its ends are wrong", count, list.length)
+	}
+	return count
 }
 
 func checkMemberships(t *testing.T, q *Queue, pod *queuedPod) {

@@ -4,9 +4,6 @@
 package queue
 
 import (
-	"cmp"
-	"slices"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -28,12 +25,15 @@ func (q *Queue) Move(event fwk.ClusterEvent, oldObj, newObj any, preCheck func(*
 }
 
 func (q *Queue) move(what occurrence, preCheck func(*v1.Pod) bool) {
-	s := sweep{queue: q, what: &what, preCheck: preCheck}
+	s := &q.sweep
+	*s = sweep{queue: q, what: what, preCheck: preCheck, woken: s.woken[:0]}
 	s.search()
-	q.wake(s.woken, what.label())
 	s.cost.Woken = len(s.woken)
+	q.wake(s.woken, what.label())
 	q.count(s.cost)
 	q.record(what, "")
+	clear(s.woken)
+	*s = sweep{woken: s.woken}
 }
 
 // record keeps an event for the pods in flight, or for one of them. It needs mu.
@@ -45,18 +45,15 @@ func (q *Queue) record(what occurrence, onlyFor types.UID) {
 
 // wake requeues pods by what their wake fields say, those first that have waited the longest in their pool.
 func (q *Queue) wake(pods []*queuedPod, cause string) {
-	slices.SortFunc(pods, func(a, b *queuedPod) int { return cmp.Compare(a.order, b.order) })
-	for _, pod := range pods {
-		worth := pod.wake
-		pod.wake = verdict{}
-		q.requeue(pod, cause, worth)
-	}
+	pods = q.unschedulable.inOrder(pods)
+	q.unschedulable.index.dropClasses(pods)
+	q.requeueAll(pods, cause)
 }
 
 // sweep finds the waiting pods that one event wakes.
 type sweep struct {
 	queue    *Queue
-	what     *occurrence
+	what     occurrence
 	preCheck func(*v1.Pod) bool
 	// woken has the pods whose wake field says what becomes of them.
 	woken []*queuedPod
@@ -76,24 +73,27 @@ func (s *sweep) search() {
 		}
 	}
 	for _, stray := range s.queue.unschedulable.index.strays.members {
-		s.wakeUp(stray.pod, s.queue.judge(stray.pod, s.what))
-		s.cost.Pods++
+		s.judge(stray.pod)
 	}
 }
 
 // searchWildcard looks at every pod, which is what a wildcard is for, or at the one that it is for.
 func (s *sweep) searchWildcard() {
-	pods := s.queue.unschedulable.all()
 	if newObj, ok := s.what.newObj.(*v1.Pod); ok && newObj != nil {
-		pods = nil
 		if pod := s.queue.waiting(newObj.Namespace, newObj.Name); pod != nil {
-			pods = []*queuedPod{pod}
+			s.judge(pod)
 		}
+		return
 	}
-	for _, pod := range pods {
-		s.wakeUp(pod, s.queue.judge(pod, s.what))
+	for pod := range s.queue.unschedulable.longest.all {
+		s.judge(pod)
 	}
-	s.cost.Pods += len(pods)
+}
+
+// judge asks whom there is to ask about one pod.
+func (s *sweep) judge(pod *queuedPod) {
+	s.wakeUp(pod, s.queue.judge(pod, &s.what))
+	s.cost.Pods++
 }
 
 // searchRejected asks one hint of a plugin about the pods that the plugin rejected, class by class, or only about the
@@ -103,7 +103,7 @@ func (s *sweep) searchRejected(rejectedBy rejector, hint registeredHint) {
 	if len(groups) == 0 {
 		return
 	}
-	if narrowed, ok := s.queue.narrow(rejectedBy.plugin, hint, s.what); ok {
+	if narrowed, ok := s.queue.narrow(rejectedBy.plugin, hint, &s.what); ok {
 		for _, name := range narrowed.Pods {
 			s.askAboutPod(rejectedBy, hint, name)
 		}
@@ -128,19 +128,19 @@ func (s *sweep) askAboutClass(plugin string, hint registeredHint, class *hintCla
 	s.cost.Classes++
 	if s.what.event.Resource == fwk.TargetPod {
 		for _, member := range class.members {
-			if s.queue.ask(plugin, hint.hint, s.what, member.pod, nil) {
-				s.wakeUp(member.pod, worth(member.pod, plugin))
+			if s.queue.ask(plugin, hint.hint, &s.what, member.pod, nil) {
+				s.wakeUp(member.pod, member.worth(plugin))
 			}
 			s.cost.Pods++
 		}
 		return
 	}
-	if !s.queue.ask(plugin, hint.hint, s.what, class.members[0].pod, class) {
+	if !s.queue.ask(plugin, hint.hint, &s.what, class.members[0].pod, class) {
 		s.cost.Pods++
 		return
 	}
 	for _, member := range class.members {
-		s.wakeUp(member.pod, worth(member.pod, plugin))
+		s.wakeUp(member.pod, member.worth(plugin))
 	}
 	s.cost.Pods += len(class.members)
 }
@@ -154,7 +154,7 @@ func (s *sweep) askAboutPod(rejectedBy rejector, hint registeredHint, name types
 	}
 	s.cost.Classes++
 	s.cost.Pods++
-	if s.queue.ask(rejectedBy.plugin, hint.hint, s.what, pod, nil) {
+	if s.queue.ask(rejectedBy.plugin, hint.hint, &s.what, pod, nil) {
 		s.wakeUp(pod, worth(pod, rejectedBy.plugin))
 	}
 }

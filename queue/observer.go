@@ -39,6 +39,13 @@ type Observer interface {
 	InFlightEvents(event string, delta int)
 }
 
+// BatchObserver is an [Observer] that can be told of many moves at once, which costs less. Pods that are woken together
+// come to PodsMoved some at a time, in their order, and not to PodMoved. The slice is only valid during the call.
+type BatchObserver interface {
+	Observer
+	PodsMoved([]PodMove)
+}
+
 // Labels of causes in [PodMove] that are not events of the cluster.
 const (
 	// CauseAdded is a pod that is new to the queue.

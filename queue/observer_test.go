@@ -64,7 +64,7 @@ func TestObserverSeesEveryChange(t *testing.T) {
 	failing := plugin("Fails", nodeAdded, answering(fwk.QueueSkip, errors.New("broken")))
 	f := newFixture(t, withClasses(gatedWhile("Gate", &shut, volumeAdded), skipping, failing))
 	seen := &script{}
-	f.observer, f.inFlight.observer = seen, seen
+	f.observe(seen)
 	for _, step := range []struct {
 		name string
 		do   func()

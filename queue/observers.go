@@ -5,7 +5,10 @@ package queue
 
 import "time"
 
-var _ Observer = NoQueueObserver{}
+var (
+	_ Observer      = NoQueueObserver{}
+	_ BatchObserver = joinedObservers{}
+)
 
 // NoQueueObserver is an [Observer] that heeds nothing. Its name leaves room to embed the like of it for other observers.
 type NoQueueObserver struct{}
@@ -49,6 +52,19 @@ type joinedObservers []Observer
 func (j joinedObservers) PodMoved(move PodMove) {
 	for _, observer := range j {
 		observer.PodMoved(move)
+	}
+}
+
+// PodsMoved implements [BatchObserver].
+func (j joinedObservers) PodsMoved(moves []PodMove) {
+	for _, observer := range j {
+		if batched, ok := observer.(BatchObserver); ok {
+			batched.PodsMoved(moves)
+			continue
+		}
+		for _, move := range moves {
+			observer.PodMoved(move)
+		}
 	}
 }
 

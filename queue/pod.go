@@ -46,8 +46,14 @@ type queuedPod struct {
 	order uint64
 	// heapIndex is the position in the heap that holds the pod; negative if none does.
 	heapIndex int
-	// memberships are the places of the pod in the requeue index, while it waits for an event.
+	// previous and next are the neighbours in the list of waiting pods.
+	previous, next *queuedPod
+	// memberships are the places of the pod in the requeue index, while it waits for an event. Usually it is one, which
+	// needs no memory of its own.
 	memberships []membership
+	membership  [1]membership
+	// gates are the PreEnqueue plugins of its profile.
+	gates *gates
 	// wake is what the event at hand does to the pod; zero between events.
 	wake verdict
 }

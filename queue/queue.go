@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -36,11 +37,13 @@ type Queue struct {
 	less               fwk.LessFunc
 	profiles           map[string]Profile
 	registered         map[string][]fwk.ClusterEvent // by plugin, over all profiles
+	gates              map[string]*gates             // by profile
 	initialBackoff     time.Duration
 	maxBackoff         time.Duration
 	maxInUnschedulable time.Duration
 	popFromBackoff     bool
 	observer           Observer
+	batchObserver      BatchObserver // the same, or nil
 
 	// Nominator knows the nominated pods; the queue keeps it up to date. It has its own lock.
 	*Nominator
@@ -59,6 +62,11 @@ type Queue struct {
 	// becamePoppable is set until mu is released, which is when those who wait in Pop are told, so that they see the
 	// best pod and not the first.
 	becamePoppable bool
+	// sweep and moves are memory for one call after another, so that an event costs no allocation.
+	sweep     sweep
+	moves     []PodMove
+	asked     asked
+	askedPods iter.Seq[*v1.Pod]
 
 	// readyMu is held for moments only. It guards the following fields, and pods of the heaps. A pod can be popped as
 	// soon as readyMu is free, unless it was taken out of its heap.
@@ -91,21 +99,29 @@ func New(ctx context.Context, options Options) (*Queue, error) {
 		maxBackoff:         options.MaxBackoff,
 		maxInUnschedulable: options.MaxInUnschedulable,
 		popFromBackoff:     !options.DisablePopFromBackoff,
-		observer:           options.Observer,
+		gates:              gatesOf(options.Profiles),
 		Nominator:          NewNominator(options.PodLister),
 		events:             newEventIndex(options.Profiles),
 		pods:               map[types.NamespacedName]*queuedPod{},
 		errorBackoff:       newPodHeap(errorBackoffLess),
 		inFlight:           newInFlight(options.MaxInFlightEvents, options.Observer),
 	}
+	q.observe(options.Observer)
+	q.askedPods = q.asked.all
 	q.active, q.backoff = newPodHeap(q.activeLess), newPodHeap(q.backoffLess)
-	q.unschedulable = newUnschedulablePods(requeueIndex{
+	q.unschedulable.index = requeueIndex{
 		groups:  map[rejector][]*classGroup{},
 		known:   func(profile string) bool { _, ok := q.profiles[profile]; return ok },
 		classOf: q.classOf,
-	})
+	}
 	q.ready = sync.NewCond(&q.readyMu)
 	return q, nil
+}
+
+// observe has an observer told, which may be nil.
+func (q *Queue) observe(observer Observer) {
+	q.observer, q.inFlight.observer = observer, observer
+	q.batchObserver, _ = observer.(BatchObserver)
 }
 
 // unlock releases mu, and tells those who wait in Pop if there is something to pop.
@@ -128,12 +144,18 @@ func (q *Queue) Add(pod *v1.Pod) {
 	q.add(info)
 }
 
+func (q *Queue) newQueuedPod(info *framework.QueuedPodInfo, pool Pool) *queuedPod {
+	pod := &queuedPod{QueuedPodInfo: info, pool: pool, heapIndex: -1}
+	pod.gates = q.gates[pod.profile()]
+	return pod
+}
+
 func (q *Queue) add(info *framework.QueuedPodInfo) {
 	if replaced := q.remove(info.Pod); replaced != nil {
 		q.DeleteNominatedPodIfExists(replaced.Pod)
 	}
 	q.AddNominatedPod(q.logger, info.PodInfo, nil)
-	q.requeue(&queuedPod{QueuedPodInfo: info, heapIndex: -1}, CauseAdded, verdict{strategy: Immediately})
+	q.requeue(q.newQueuedPod(info, PoolNone), CauseAdded, verdict{strategy: Immediately})
 }
 
 // Update takes over a newer version of an unscheduled pod. If the pod waits for an event, the update is one: the hints
@@ -158,7 +180,7 @@ func (q *Queue) Update(oldPod, newPod *v1.Pod) {
 		return
 	}
 	q.unschedulable.index.remove(pod)
-	replaceVersion(pod, version)
+	q.replaceVersion(pod, version)
 	q.unschedulable.index.add(pod)
 	q.UpdateNominatedPod(q.logger, oldPod, version.PodInfo)
 	for _, event := range updates {
@@ -200,7 +222,7 @@ func (q *Queue) updateReady(oldPod *v1.Pod, version *framework.QueuedPodInfo, up
 	if pod == nil || pod.pool.waits() || pod.Pod.UID != newPod.UID {
 		return false
 	}
-	replaceVersion(pod, version)
+	q.replaceVersion(pod, version)
 	if pod.pool == PoolActive {
 		q.active.fix(pod)
 	} else {
@@ -212,8 +234,9 @@ func (q *Queue) updateReady(oldPod *v1.Pod, version *framework.QueuedPodInfo, up
 
 // replaceVersion gives a pod what a record of a newer version of it says about the version, and keeps its history.
 // Whoever has the old version keeps that.
-func replaceVersion(pod *queuedPod, version *framework.QueuedPodInfo) {
+func (q *Queue) replaceVersion(pod *queuedPod, version *framework.QueuedPodInfo) {
 	pod.PodInfo, pod.PodSignature = version.PodInfo, version.PodSignature
+	pod.gates = q.gates[pod.profile()]
 }
 
 // Delete takes a pod out of the queue, if it is there, and withdraws its nomination. A pod in flight stays in flight.
@@ -267,7 +290,7 @@ func (q *Queue) AddUnschedulable(info *framework.QueuedPodInfo) error {
 		q.Done(info.Pod.UID)
 		return fmt.Errorf("giving back a pod after a failed attempt: pod %v is already present in the %s queue", klog.KObj(info.Pod), pool)
 	}
-	pod := &queuedPod{QueuedPodInfo: info, pool: PoolInFlight, heapIndex: -1}
+	pod := q.newQueuedPod(info, PoolInFlight)
 	if pod.rejected() {
 		info.UnschedulableCount++
 		info.ConsecutiveErrorsCount = 0

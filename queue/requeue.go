@@ -3,30 +3,68 @@
 
 package queue
 
-import "k8s.io/klog/v2"
+import (
+	"slices"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// maxRequeueBatch is how many pods at most become poppable at once when many are requeued. Pop waits while they do.
+const maxRequeueBatch = 64
 
 // requeue puts a pod where a verdict sends it, and returns that pool. The pod must not be in the active or backoff heap
 // before, and is no longer the caller's afterwards if it can be popped from there. It needs mu.
-func (q *Queue) requeue(pod *queuedPod, cause string, verdict verdict) Pool {
-	to, newRejector := q.destination(pod, verdict.strategy)
-	q.place(pod, to, PodMove{
-		Cause: cause, Plugin: verdict.plugin, Strategy: verdict.strategy, NewRejector: newRejector,
-	})
-	return to
+func (q *Queue) requeue(pod *queuedPod, cause string, worth verdict) Pool {
+	pod.wake = worth
+	q.requeueBatch([]*queuedPod{pod}, cause)
+	return q.moves[0].To
 }
 
-// destination returns the pool to which a strategy sends a pod, and the plugin that turned it away on the way if that
-// is the first time it did. Gates are asked where pods become poppable: on the way into backoff if they can be popped
-// from there, otherwise into the active pool.
-func (q *Queue) destination(pod *queuedPod, strategy Strategy) (to Pool, newRejector string) {
-	switch strategy {
+// requeueAll is requeue for many pods, in their order, by what their wake fields say.
+func (q *Queue) requeueAll(pods []*queuedPod, cause string) {
+	for batch := range slices.Chunk(pods, maxRequeueBatch) {
+		q.requeueBatch(batch, cause)
+	}
+}
+
+func (q *Queue) requeueBatch(pods []*queuedPod, cause string) {
+	now := q.clock.Now()
+	moves := q.moves[:0]
+	gatesAsked := now
+	for _, pod := range pods {
+		to, newRejector := q.destination(pod, now, &gatesAsked)
+		moves = append(moves, PodMove{
+			Pod: pod.QueuedPodInfo, From: pod.pool, To: to, Cause: cause,
+			Plugin: pod.wake.plugin, Strategy: pod.wake.strategy, NewRejector: newRejector,
+		})
+		pod.wake = verdict{}
+	}
+	for i, pod := range pods {
+		q.wait(pod, moves[i].To)
+	}
+	q.moves = moves
+
+	q.readyMu.Lock()
+	defer q.readyMu.Unlock()
+	for i, pod := range pods {
+		q.place(pod, moves[i].To, now)
+	}
+	q.observeMoves(moves)
+}
+
+// destination returns the pool to which the strategy in its wake field sends a pod, and the plugin that turned it away
+// on the way if that is the first time it did. Gates are asked where pods become poppable: on the way into backoff if
+// they can be popped from there, otherwise into the active pool.
+func (q *Queue) destination(pod *queuedPod, now time.Time, gatesAsked *time.Time) (to Pool, newRejector string) {
+	switch pod.wake.strategy {
 	case Skip:
 		return PoolUnschedulable, ""
 	case AfterBackoff:
 		if pod.BackoffExpiration.IsZero() {
 			pod.BackoffExpiration = q.backoffExpiration(pod.QueuedPodInfo)
 		}
-		if q.backingOff(pod.QueuedPodInfo, q.clock.Now()) {
+		if q.backingOff(pod.QueuedPodInfo, now) {
 			to = PoolBackoff
 			break
 		}
@@ -37,29 +75,31 @@ func (q *Queue) destination(pod *queuedPod, strategy Strategy) (to Pool, newReje
 	if q.popFromBackoff && pod.pool == PoolBackoff || !q.popFromBackoff && to == PoolBackoff {
 		return to, ""
 	}
-	if newRejector = q.askGates(pod); pod.Gated() {
+	if newRejector = q.askGates(pod, gatesAsked); pod.Gated() {
 		to = PoolGated
 	}
 	return to, newRejector
 }
 
-// place moves a pod from the pool that it is in, or was taken out of, to another. It needs mu.
-func (q *Queue) place(pod *queuedPod, to Pool, move PodMove) {
-	move.Pod, move.From, move.To = pod.QueuedPodInfo, pod.pool, to
-	if move.From.waits() {
+// wait does what a move to another pool, or to the same, means to the pods that wait for an event. It needs mu.
+func (q *Queue) wait(pod *queuedPod, to Pool) {
+	waited, waits := pod.pool.waits(), to.waits()
+	if waited && waits {
+		q.unschedulable.renew(pod)
+		return
+	}
+	if waited {
 		q.unschedulable.remove(pod)
 	}
-	if !move.From.waits() || !to.waits() {
-		q.order++
-		pod.order = q.order
-	}
-	if to.waits() {
+	q.order++
+	pod.order = q.order
+	if waits {
 		q.unschedulable.add(pod)
 	}
-	now := q.clock.Now()
+}
 
-	q.readyMu.Lock()
-	defer q.readyMu.Unlock()
+// place puts a pod into the heap of the pool that it moves to, if it has one. It needs readyMu.
+func (q *Queue) place(pod *queuedPod, to Pool, now time.Time) {
 	switch to {
 	case PoolActive:
 		if pod.InitialAttemptTimestamp == nil {
@@ -71,14 +111,41 @@ func (q *Queue) place(pod *queuedPod, to Pool, move PodMove) {
 		q.backoffHeap(pod).push(pod)
 		q.becamePoppable = q.becamePoppable || q.popFromBackoff
 	}
-	q.pods[pod.key()] = pod
-	if move.From != to {
+	if pod.pool == PoolNone || pod.pool == PoolInFlight {
+		q.pods[pod.key()] = pod
+	}
+	if pod.pool != to {
 		pod.pool, pod.since = to, now
 	}
-	if move.From != to || move.NewRejector != "" {
-		q.observeMove(move)
+}
+
+// observeMoves tells of the moves that made a difference. It needs readyMu.
+func (q *Queue) observeMoves(moves []PodMove) {
+	logs := q.logger.V(5).Enabled()
+	if q.batchObserver != nil && len(moves) > 1 && !logs {
+		told := moves[:0]
+		for _, move := range moves {
+			if move.changed() {
+				told = append(told, move)
+			}
+		}
+		if len(told) > 0 {
+			q.batchObserver.PodsMoved(told)
+		}
+		return
+	}
+	if q.observer == nil && !logs {
+		return
+	}
+	for i := range moves {
+		if moves[i].changed() {
+			q.observeMove(moves[i])
+		}
 	}
 }
+
+// changed tells whether a move is one: the pod changed its pool, or has a rejector more.
+func (m *PodMove) changed() bool { return m.From != m.To || m.NewRejector != "" }
 
 // observeMove needs readyMu.
 func (q *Queue) observeMove(move PodMove) {

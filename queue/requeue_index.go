@@ -20,6 +20,8 @@ type requeueIndex struct {
 	// to be asked for that pod alone.
 	known   func(profile string) bool
 	classOf func(profile, plugin string, pod *v1.Pod) (string, bool)
+	// leaving is empty between calls.
+	leaving []*hintClass
 }
 
 type rejector struct{ profile, plugin string }
@@ -39,6 +41,10 @@ type hintClass struct {
 	name     string
 	shared   bool
 	members  []*membership
+	// leaving counts the members that an event wakes, while it does; gone tells that these were all, and that the class
+	// was dropped.
+	leaving int
+	gone    bool
 }
 
 // membership is the place of a pod in a class.
@@ -46,20 +52,34 @@ type membership struct {
 	pod      *queuedPod
 	class    *hintClass
 	position int
+	// pending tells that the plugin rejected the pod as Pending.
+	pending bool
+}
+
+// worth is the verdict of the plugin if it asks for the pod.
+func (m *membership) worth(plugin string) verdict {
+	if m.pending {
+		return verdict{Immediately, plugin}
+	}
+	return verdict{AfterBackoff, plugin}
 }
 
 func (x *requeueIndex) add(pod *queuedPod) {
 	if !x.known(pod.profile()) {
-		pod.memberships = make([]membership, 1)
+		pod.memberships = pod.membership[:]
 		x.strays.add(&pod.memberships[0], pod)
 		return
 	}
 	plugins := sets.List(pod.RejectorPlugins())
-	pod.memberships = make([]membership, len(plugins)) // as long as it ever gets: classes point into it
+	pod.memberships = pod.membership[:]
+	if len(plugins) != 1 {
+		pod.memberships = make([]membership, len(plugins)) // as long as it ever gets: classes point into it
+	}
 	for i, plugin := range plugins {
 		group := x.group(rejector{pod.profile(), plugin}, pod.GatingPlugin)
 		name, shared := x.classOf(pod.profile(), plugin, pod.Pod)
 		group.class(name, shared).add(&pod.memberships[i], pod)
+		pod.memberships[i].pending = pod.PendingPlugins.Has(plugin)
 	}
 }
 
@@ -67,7 +87,31 @@ func (x *requeueIndex) remove(pod *queuedPod) {
 	for i := range pod.memberships {
 		pod.memberships[i].leave()
 	}
-	pod.memberships = nil
+	pod.memberships, pod.membership[0] = nil, membership{}
+}
+
+// dropClasses takes whole classes out of the index, where all of their pods are among the given ones. These must be
+// removed one by one afterwards, which then is quick.
+func (x *requeueIndex) dropClasses(pods []*queuedPod) {
+	leaving := x.leaving[:0]
+	for _, pod := range pods {
+		for i := range pod.memberships {
+			class := pod.memberships[i].class
+			if class.leaving == 0 {
+				leaving = append(leaving, class)
+			}
+			class.leaving++
+		}
+	}
+	for _, class := range leaving {
+		if class.leaving == len(class.members) && class.group != nil {
+			class.drop()
+			class.members, class.gone = nil, true
+		}
+		class.leaving = 0
+	}
+	clear(leaving)
+	x.leaving = leaving[:0]
 }
 
 func (x *requeueIndex) group(key rejector, gatingPlugin string) *classGroup {
@@ -104,6 +148,9 @@ func (c *hintClass) add(place *membership, pod *queuedPod) {
 // leave takes a pod out of its class: the last one gets its place. A class without pods is dropped alike.
 func (m *membership) leave() {
 	class := m.class
+	if class.gone {
+		return
+	}
 	last := len(class.members) - 1
 	class.members[m.position] = class.members[last]
 	class.members[m.position].position = m.position

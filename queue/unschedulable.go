@@ -3,43 +3,66 @@
 
 package queue
 
+import (
+	"cmp"
+	"slices"
+)
+
 // unschedulablePods are the pods that wait for an event, gated ones included. Queue.mu guards them.
 type unschedulablePods struct {
-	// longest has the pod first that waits longest.
-	longest podHeap
+	longest waitingList
 	index   requeueIndex
 	gated   int
 }
 
-func newUnschedulablePods(index requeueIndex) unschedulablePods {
-	return unschedulablePods{longest: newPodHeap(longestWaiting), index: index}
-}
+func (u *unschedulablePods) len() int { return u.longest.length }
 
-func longestWaiting(a, b *queuedPod) bool {
-	since, other := a.waitingSince(), b.waitingSince()
-	if since.Equal(other) {
-		return a.order < b.order
-	}
-	return since.Before(other)
-}
-
-func (u *unschedulablePods) len() int { return u.longest.len() }
-
-// all returns the pods in no particular order, for as long as none comes or goes.
-func (u *unschedulablePods) all() []*queuedPod { return u.longest.order.pods }
-
+// add adds a pod. Like the other methods it must be called while the pool of the pod is still the one that it comes
+// from, and after the gates were asked.
 func (u *unschedulablePods) add(pod *queuedPod) {
-	u.longest.push(pod)
+	u.longest.add(pod)
+	u.enter(pod)
+}
+
+func (u *unschedulablePods) remove(pod *queuedPod) {
+	u.longest.remove(pod)
+	u.leave(pod)
+}
+
+// renew gives a pod that goes on waiting the place in the index that its rejectors and its gate now call for.
+func (u *unschedulablePods) renew(pod *queuedPod) {
+	u.leave(pod)
+	u.enter(pod)
+}
+
+func (u *unschedulablePods) enter(pod *queuedPod) {
 	u.index.add(pod)
 	if pod.Gated() {
 		u.gated++
 	}
 }
 
-func (u *unschedulablePods) remove(pod *queuedPod) {
-	u.longest.remove(pod)
+func (u *unschedulablePods) leave(pod *queuedPod) {
 	u.index.remove(pod)
 	if pod.pool == PoolGated {
 		u.gated--
 	}
+}
+
+// inOrder brings pods with a wake field into the order in which they came into their pool. If they are many among those
+// that wait they are collected from there, where they are nearly in that order.
+func (u *unschedulablePods) inOrder(pods []*queuedPod) []*queuedPod {
+	if len(pods) > u.len()/8 {
+		pods = pods[:0]
+		for pod := range u.longest.all {
+			if pod.wake.strategy != Skip {
+				pods = append(pods, pod)
+			}
+		}
+	}
+	earlier := func(a, b *queuedPod) int { return cmp.Compare(a.order, b.order) }
+	if !slices.IsSortedFunc(pods, earlier) {
+		slices.SortFunc(pods, earlier)
+	}
+	return pods
 }
