@@ -19,7 +19,7 @@ help: ## list what make can do
 build: ## build bin/rouse
 	$(GO) build -trimpath -o bin/rouse ./cmd/rouse
 
-test: ## check the import rules, then run every test with the race detector, examples and parity included
+test: ## check the import rules, then run every test with the race detector; examples, parity and a real API server included
 	$(GO) test -vet=off .
 	$(GO) test -vet=off $(RACE) ./...
 	@for module in $(EXAMPLES); do \

@@ -127,6 +127,28 @@ func (m *Manifests) Apply(ctx context.Context, client clientset.Interface) error
 	return errs.first
 }
 
+// Rights returns what the roles allow.
+func (m *Manifests) Rights() []Use {
+	var rules []rbacv1.PolicyRule
+	for _, role := range m.ClusterRoles {
+		rules = append(rules, role.Rules...)
+	}
+	for _, role := range m.Roles {
+		rules = append(rules, role.Rules...)
+	}
+	var rights []Use
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					rights = append(rights, Use{Group: group, Resource: resource, Verb: verb})
+				}
+			}
+		}
+	}
+	return rights
+}
+
 // applied keeps the first failure.
 type applied struct{ first error }
 

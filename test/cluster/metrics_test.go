@@ -144,16 +144,21 @@ func (f *Fixture) scraper(t *testing.T) string {
 
 func parseFamilies(t *testing.T, text string) map[string]family {
 	t.Helper()
+	families := map[string]family{}
+	for name, metric := range parseText(t, text) {
+		families[name] = describe(metric)
+	}
+	return families
+}
+
+func parseText(t *testing.T, text string) map[string]*dto.MetricFamily {
+	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	parsed, err := parser.TextToMetricFamilies(strings.NewReader(text))
 	if err != nil {
 		t.Fatalf("reading the metrics: %v", err)
 	}
-	families := map[string]family{}
-	for name, metric := range parsed {
-		families[name] = describe(metric)
-	}
-	return families
+	return parsed
 }
 
 func describe(metric *dto.MetricFamily) family {

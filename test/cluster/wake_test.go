@@ -27,7 +27,10 @@ const soon = 10 * time.Second
 func TestChangesWakeRejectedPods(t *testing.T) {
 	ctx := t.Context()
 	f := NewFixture(ctx, t, settings.Binaries, InsteadOf)
-	f.Rouse(t, "rouse", f.Front, nil).WaitReady(ctx, t)
+	front := StartFront(t, f.Plane, nil) // whose record is only about the scheduler
+	s := f.Rouse(t, "rouse", front, nil)
+	s.WaitReady(ctx, t)
+	token := f.scraper(t)
 	rows := slices.Concat(nodeWakes(), neighbourWakes(), volumeWakes())
 	covered := map[string]bool{}
 	for number, row := range rows {
@@ -37,6 +40,7 @@ func TestChangesWakeRejectedPods(t *testing.T) {
 			if row.before != nil {
 				row.before(c)
 			}
+			s.settle(t, token)
 			c.pod("pod", row.pod)
 			c.waitRejected("pod", row.reason)
 			start := time.Now()
@@ -53,6 +57,48 @@ func TestChangesWakeRejectedPods(t *testing.T) {
 	} {
 		if !covered[plugin] {
 			t.Errorf("no pod was rejected by %s", plugin)
+		}
+	}
+	checkRights(t, f.Manifests, front.Record(), s.Log())
+}
+
+// settle waits until the scheduler has seen what was created before: its informers have had no event for a while. What
+// comes through different watches has no order.
+func (s *Scheduler) settle(t *testing.T, token string) {
+	t.Helper()
+	last, calm := -1.0, 0
+	WaitFor(t.Context(), t, soon, func() (bool, string) {
+		answer, err := s.Read(t.Context(), "/metrics", token)
+		if err != nil {
+			return false, err.Error()
+		}
+		events := 0.0
+		for _, series := range parseText(t, answer.Body)["scheduler_event_handling_duration_seconds"].GetMetric() {
+			events += float64(series.GetHistogram().GetSampleCount())
+		}
+		if calm++; events != last {
+			last, calm = events, 0
+		}
+		return calm >= 3 && events > 0, "the scheduler to have seen all events"
+	})
+}
+
+// checkRights fails the test unless the scheduler, which has done everything by now that it does when nothing goes
+// wrong, has asked for nothing that it may not, and for everything that it may.
+func checkRights(t *testing.T, manifests *Manifests, record *Record, log string) {
+	t.Helper()
+	if strings.Contains(log, "does not permit a request") {
+		t.Error("the log names requests that are not permitted")
+	}
+	sometimes := []string{
+		"get pods",                                   // when the answer to a binding was lost
+		"patch events", "patch events.events.k8s.io", // when something is repeated
+	}
+	used := record.Uses()
+	for _, use := range manifests.Rights() {
+		// Watches begin with what there is; an older API server wants lists.
+		if use.Verb != "list" && used[use] == 0 && !slices.Contains(sometimes, use.String()) {
+			t.Errorf("a right that was not used: %v", use)
 		}
 	}
 }
