@@ -26,7 +26,7 @@ const interval = time.Second
 
 var (
 	_ runtime.Metrics       = &Metrics{}
-	_ queue.Observer        = &Metrics{}
+	_ queue.BatchObserver   = &Metrics{}
 	_ scheduler.Observer    = &Metrics{}
 	_ preemption.Metrics    = &Metrics{}
 	_ volumebinding.Metrics = &Metrics{}
@@ -62,6 +62,7 @@ type Metrics struct {
 	narrowings        *counters
 
 	pointDurations  *histograms
+	gatesDuration   remembered[basemetrics.ObserverMetric]
 	pluginDurations *histograms
 	evaluations     *counters
 	permitWaits     *histograms

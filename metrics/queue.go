@@ -33,14 +33,34 @@ func poolsOf(pods, entities *gauges) map[queue.Pool]poolGauges {
 
 // PodMoved implements queue.Observer.
 func (m *Metrics) PodMoved(move queue.PodMove) {
-	if move.From != move.To {
-		m.countPool(move.From, -1)
-		m.countPool(move.To, 1)
+	m.countRejectors(&move)
+	m.countMoves(&move, 1)
+}
+
+// PodsMoved implements queue.BatchObserver. Moves that follow each other and are alike are counted as one.
+func (m *Metrics) PodsMoved(moves []queue.PodMove) {
+	first := 0
+	for i := range moves {
+		m.countRejectors(&moves[i])
+		if last := i == len(moves)-1; last || !alike(&moves[i], &moves[i+1]) {
+			m.countMoves(&moves[i], i+1-first)
+			first = i + 1
+		}
 	}
-	m.countRejectors(move)
-	if queued(move.To) && move.From != move.To && !(waits(move.From) && waits(move.To)) {
-		m.incomingPods.increment(labels{string(move.To), move.Cause})
-		m.incomingEntities.increment(labels{string(move.To), move.Cause, podType})
+}
+
+func alike(a, b *queue.PodMove) bool { return a.To == b.To && a.From == b.From && a.Cause == b.Cause }
+
+// countMoves counts how many pods are in pools and come into them, after so many moves like the given one.
+func (m *Metrics) countMoves(move *queue.PodMove, count int) {
+	if move.From == move.To {
+		return
+	}
+	m.countPool(move.From, -count)
+	m.countPool(move.To, count)
+	if queued(move.To) && !(waits(move.From) && waits(move.To)) {
+		m.incomingPods.add(labels{string(move.To), move.Cause}, count)
+		m.incomingEntities.add(labels{string(move.To), move.Cause, podType}, count)
 	}
 }
 
@@ -51,19 +71,19 @@ func (m *Metrics) countPool(pool queue.Pool, by int) {
 	}
 }
 
-func (m *Metrics) countRejectors(move queue.PodMove) {
-	profile := move.Pod.Pod.Spec.SchedulerName
+func (m *Metrics) countRejectors(move *queue.PodMove) {
 	switch {
 	case !queued(move.From) && queued(move.To):
-		m.changeRejectors(move.Pod, profile, 1)
+		m.changeRejectors(move.Pod, 1)
 	case queued(move.From) && !queued(move.To):
-		m.changeRejectors(move.Pod, profile, -1)
+		m.changeRejectors(move.Pod, -1)
 	case move.NewRejector != "":
-		m.unschedulablePods.change(labels{move.NewRejector, profile}, 1)
+		m.unschedulablePods.change(labels{move.NewRejector, move.Pod.Pod.Spec.SchedulerName}, 1)
 	}
 }
 
-func (m *Metrics) changeRejectors(pod *framework.QueuedPodInfo, profile string, by int) {
+func (m *Metrics) changeRejectors(pod *framework.QueuedPodInfo, by int) {
+	profile := pod.Pod.Spec.SchedulerName
 	for plugin := range pod.UnschedulablePlugins {
 		m.unschedulablePods.change(labels{plugin, profile}, by)
 	}
@@ -91,7 +111,7 @@ func (m *Metrics) HintEvaluated(result queue.HintResult) {
 
 // GatesAsked implements queue.Observer. A closed gate is a success of the extension point.
 func (m *Metrics) GatesAsked(profile, _ string, duration time.Duration) {
-	m.ExtensionPointDuration(runtime.MethodPreEnqueue, fwk.Success.String(), profile, duration)
+	m.gatesDuration.of(&m.pointDurations.series, labels{string(runtime.MethodPreEnqueue), fwk.Success.String(), profile}).Observe(duration.Seconds())
 }
 
 // EventNarrowed implements queue.Observer.

@@ -57,6 +57,36 @@ func (s *series[S]) add(values labels) S {
 	return made
 }
 
+// remembered is the series that was last asked for, for those who ask for the same one again and again.
+type remembered[S any] struct{ last atomic.Pointer[found[S]] }
+
+// found is a series that was found among the known ones.
+type found[S any] struct {
+	known  *map[labels]S
+	values labels
+	series S
+}
+
+// of is series.of. It looks the labels up only if others were asked for last, or the known series are not the same.
+func (r *remembered[S]) of(s *series[S], values labels) S {
+	known := s.known.Load()
+	if last := r.last.Load(); last != nil && last.known == known && last.values == values {
+		return last.series
+	}
+	return r.find(s, values)
+}
+
+// find is a method of its own because what it stores escapes.
+func (r *remembered[S]) find(s *series[S], values labels) S {
+	known := s.known.Load()
+	result, ok := (*known)[values]
+	if !ok {
+		return s.add(values) // which ends what is known, so that there is nothing to remember yet
+	}
+	r.last.Store(&found[S]{known, values, result})
+	return result
+}
+
 // pin makes a series, which will also exist after a reset.
 func (s *series[S]) pin(values labels) *pinned[S] {
 	s.mu.Lock()
@@ -100,6 +130,8 @@ func newCounters(definition Definition) *counters {
 func (c *counters) Reset() { c.series.reset(c.CounterVec.Reset) }
 
 func (c *counters) increment(values labels) { c.series.of(values).Inc() }
+
+func (c *counters) add(values labels, count int) { c.series.of(values).Add(float64(count)) }
 
 // histograms is a metric of kind [Histogram].
 type histograms struct {
