@@ -5,77 +5,127 @@ package interpodaffinity
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
+	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
 const preFilterKey fwk.StateKey = "PreFilter" + Name
 
-// required is the requirements of the pod being scheduled, and the count of every topology domain.
+// required is what the pod being scheduled requires, and which pods on nodes stand for and against it.
 type required struct {
-	*requirements
-	counts
+	pod             *v1.Pod
+	namespaceLabels labels.Set
+	nodes           framework.SlotLister
+	*wishes
+	// existing are the anti-affinity terms of pods on nodes that match the pod.
+	existing []*otherTerm
+	// first tells that the pod may be the first of those that it has affinity to: it matches its own terms.
+	first bool
+	// changes are what AddPod and RemovePod did to the counts, which do not change themselves.
+	changes []change
 }
 
-// Clone implements fwk.StateData; only the counts are copied, the requirements never change.
+// role is what pods count for.
+type role int
+
+const (
+	meetsAffinity  role = iota // they match all affinity terms of the pod
+	meetsAnti                  // they match one of its anti-affinity terms
+	repelsIncoming             // they have an anti-affinity term that matches the pod
+)
+
+// change is pods added to a domain, or taken away.
+type change struct {
+	role       role
+	key, value string
+	pods       int64
+}
+
+// Clone implements fwk.StateData; it costs what AddPod and RemovePod changed.
 func (r *required) Clone() fwk.StateData {
-	return &required{requirements: r.requirements, counts: r.counts.clone()}
+	clone := *r
+	clone.changes = slices.Clone(r.changes)
+	return &clone
 }
 
-// PreFilter implements fwk.PreFilterPlugin: it counts pods on all nodes. It skips a pod that requires nothing, unless
-// the anti-affinity of a pod on a node is about it.
+// PreFilter implements fwk.PreFilterPlugin: it brings the counts of the pods on all nodes up to date. It skips a pod that
+// requires nothing, unless the anti-affinity of a pod on a node is about it.
 func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	// Preferred terms that do not parse make the pod invalid too.
-	parsed, err := framework.NewPodInfo(pod)
+	required, err := pl.newRequired(pod, nodes)
 	if err != nil {
-		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("parsing pod: %v", err))
+		return nil, invalid(err)
 	}
-	requirements, err := pl.newRequirements(parsed)
-	if err != nil {
+	if err := interrupted(ctx, pod); err != nil {
 		return nil, fwk.AsStatus(err)
 	}
-	withAntiAffinity, err := pl.nodesWithAntiAffinity()
-	if err != nil {
-		return nil, fwk.AsStatus(err)
-	}
-	counts, err := pl.count(ctx, requirements, nodes, withAntiAffinity)
-	if err != nil {
-		return nil, fwk.AsStatus(err)
-	}
-	if counts.existing.empty() && len(requirements.affinity) == 0 && len(requirements.antiAffinity) == 0 {
+	if len(required.existing) == 0 && !required.requires() {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	state.Write(preFilterKey, &required{requirements: requirements, counts: *counts})
+	state.Write(preFilterKey, required)
 	return nil, nil
 }
 
-// newRequirements looks up the namespaces that the terms of a pod select, and notes them there: the terms must not be
-// shared.
-func (pl *Plugin) newRequirements(parsed *framework.PodInfo) (*requirements, error) {
-	pod, affinity, antiAffinity := parsed.Pod, parsed.GetRequiredAffinityTerms(), parsed.GetRequiredAntiAffinityTerms()
-	for _, terms := range [...][]fwk.AffinityTerm{affinity, antiAffinity} {
-		for i := range terms {
-			if err := pl.resolveNamespaces(&terms[i]); err != nil {
-				return nil, err
-			}
-		}
+// invalid is the status of a pod whose terms don't parse, or which fails for another reason.
+func invalid(err error) *fwk.Status {
+	var terms unparsable
+	if errors.As(err, &terms) {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("parsing pod: %v", terms.error))
 	}
-	namespaceLabels, err := pl.namespaceLabels(pod.Namespace)
+	return fwk.AsStatus(err)
+}
+
+// interrupted returns an error if the cycle is over.
+func interrupted(ctx context.Context, pod *v1.Pod) error {
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("counting the pods that affinity of pod %s/%s is about: %w", pod.Namespace, pod.Name, err)
+	}
+	return nil
+}
+
+func (pl *Plugin) newRequired(pod *v1.Pod, nodes []fwk.NodeInfo) (*required, error) {
+	slots, lasting := topology.SlotsOf(pl.handle.SnapshotSharedLister(), nodes)
+	pl.mu.Lock()
+	defer pl.mu.Unlock()
+	counted := pl.countedOf(slots, lasting)
+	wishes, err := pl.wishesOf(pod, counted)
 	if err != nil {
 		return nil, err
 	}
-	return &requirements{
-		pod:             pod,
-		namespaceLabels: namespaceLabels,
-		affinity:        affinity,
-		antiAffinity:    antiAffinity,
-		first:           matchesAll(affinity, pod, namespaceLabels),
-	}, nil
+	if wishes.affinity != nil {
+		wishes.affinity.sync(&counted.index)
+	}
+	for _, m := range wishes.antiAffinity {
+		m.sync(&counted.index)
+	}
+	existing := counted
+	if !lasting {
+		withAntiAffinity, err := pl.nodesWithAntiAffinity()
+		if err != nil {
+			return nil, err
+		}
+		slots, _ := topology.SlotsOf(nil, withAntiAffinity)
+		existing = pl.countedOf(slots, false)
+	}
+	existing.repelling.sync(existing.nodes, &existing.index)
+	r := &required{pod: pod, nodes: slots, wishes: wishes}
+	if len(existing.repelling.byKey) == 0 && !wishes.requires() {
+		return r, nil
+	}
+	if r.namespaceLabels, err = pl.namespaceLabels(pod.Namespace); err != nil {
+		return nil, err
+	}
+	r.existing = existing.repelling.matching(pod, r.namespaceLabels)
+	r.first = wishes.affinity != nil && matchesAll(wishes.affinity.terms, pod, r.namespaceLabels)
+	return r, nil
 }
 
 func (pl *Plugin) nodesWithAntiAffinity() ([]fwk.NodeInfo, error) {
@@ -104,14 +154,54 @@ func (pl *Plugin) RemovePod(_ context.Context, state fwk.CycleState, _ *v1.Pod, 
 }
 
 func changeCounts(state fwk.CycleState, other fwk.PodInfo, node *v1.Node, delta int64) *fwk.Status {
-	required, err := statedata.Read[*required](state, preFilterKey)
+	r, err := statedata.Read[*required](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
-	if node != nil {
-		required.change(required.requirements, other, node, delta)
+	if node == nil {
+		return nil
+	}
+	for i, terms := 0, other.GetRequiredAntiAffinityTerms(); i < len(terms); i++ {
+		if terms[i].Matches(r.pod, r.namespaceLabels) {
+			r.change(repelsIncoming, node, terms[i].TopologyKey, delta)
+		}
+	}
+	if r.affinity != nil && matchesAll(r.affinity.terms, other.GetPod(), nil) {
+		for i := range r.affinity.keys {
+			r.change(meetsAffinity, node, r.affinity.keys[i].domains.Key(), delta)
+		}
+	}
+	for _, m := range r.antiAffinity {
+		if m.terms[0].Matches(other.GetPod(), nil) {
+			r.change(meetsAnti, node, m.terms[0].TopologyKey, delta)
+		}
 	}
 	return nil
+}
+
+// change changes the domain that a node is in, if it is in one.
+func (r *required) change(role role, node *v1.Node, key string, delta int64) {
+	value, ok := node.Labels[key]
+	if !ok {
+		return
+	}
+	for i := range r.changes {
+		if c := &r.changes[i]; c.role == role && c.key == key && c.value == value {
+			c.pods += delta
+			return
+		}
+	}
+	r.changes = append(r.changes, change{role: role, key: key, value: value, pods: delta})
+}
+
+// changed returns by how much a domain was changed.
+func (r *required) changed(role role, key, value string) int64 {
+	for i := range r.changes {
+		if c := &r.changes[i]; c.role == role && c.key == key && c.value == value {
+			return c.pods
+		}
+	}
+	return 0
 }
 
 // Filter implements fwk.FilterPlugin. The status has the first reason of three.
@@ -126,7 +216,7 @@ func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nod
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonAffinity)
 	case !required.meetsAntiAffinity(labels):
 		return fwk.NewStatus(fwk.Unschedulable, ReasonAntiAffinity)
-	case required.existing.anyOn(labels):
+	case required.repelled(labels):
 		return fwk.NewStatus(fwk.Unschedulable, ReasonExistingAntiAffinity)
 	}
 	return nil
@@ -135,25 +225,75 @@ func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nod
 // meetsAffinity tells whether each affinity term has a pod in its domain that matches all of them. If there are none in
 // any domain, a pod that matches them itself may be the first, on a node that is in a domain of each term.
 func (r *required) meetsAffinity(labels map[string]string) bool {
+	if r.affinity == nil {
+		return true
+	}
 	together := true
-	for i := range r.requirements.affinity {
-		key := r.requirements.affinity[i].TopologyKey
+	for i := range r.affinity.keys {
+		key := r.affinity.keys[i].domains.Key()
 		value, ok := labels[key]
 		if !ok {
 			return false
 		}
-		together = together && r.counts.affinity.count(key, value) > 0
+		together = together && r.affinity.count(key, value)+r.changed(meetsAffinity, key, value) > 0
 	}
-	return together || r.first && r.counts.affinity.empty()
+	return together || r.first && r.nobodyMeets()
+}
+
+// nobodyMeets tells whether no pod in any domain matches all affinity terms.
+func (r *required) nobodyMeets() bool {
+	nonzero := r.affinity.nonzero()
+	for i := range r.changes {
+		if c := &r.changes[i]; c.role == meetsAffinity {
+			before := r.affinity.count(c.key, c.value)
+			nonzero += crossing(before, before+c.pods)
+		}
+	}
+	return nonzero == 0
 }
 
 // meetsAntiAffinity tells whether no anti-affinity term has a pod in its domain.
 func (r *required) meetsAntiAffinity(labels map[string]string) bool {
-	for i := range r.requirements.antiAffinity {
-		key := r.requirements.antiAffinity[i].TopologyKey
-		if value, ok := labels[key]; ok && r.counts.antiAffinity.count(key, value) > 0 {
+	for _, m := range r.antiAffinity {
+		key := m.terms[0].TopologyKey
+		value, ok := labels[key]
+		if !ok {
+			continue
+		}
+		pods := r.changed(meetsAnti, key, value)
+		for _, same := range r.antiAffinity {
+			pods += same.count(key, value)
+		}
+		if pods > 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// repelled tells whether a node with these labels is in the domain of a pod whose anti-affinity matches the pod.
+func (r *required) repelled(labels map[string]string) bool {
+	if len(r.changes) == 0 {
+		return slices.ContainsFunc(r.existing, func(t *otherTerm) bool { return t.weight(labels) > 0 })
+	}
+	keys := make([]string, 0, len(r.existing)+len(r.changes))
+	for _, t := range r.existing {
+		keys = append(keys, t.term.TopologyKey)
+	}
+	for i := range r.changes {
+		if r.changes[i].role == repelsIncoming {
+			keys = append(keys, r.changes[i].key)
+		}
+	}
+	slices.Sort(keys)
+	return slices.ContainsFunc(slices.Compact(keys), func(key string) bool {
+		value, ok := labels[key]
+		pods := r.changed(repelsIncoming, key, value)
+		for _, t := range r.existing {
+			if t.term.TopologyKey == key {
+				pods += t.weight(labels)
+			}
+		}
+		return ok && pods > 0
+	})
 }

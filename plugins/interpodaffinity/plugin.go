@@ -20,6 +20,7 @@ package interpodaffinity
 
 import (
 	"context"
+	"sync"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -46,19 +47,21 @@ const (
 )
 
 var (
-	_ fwk.PreFilterPlugin       = &Plugin{}
-	_ fwk.PreFilterExtensions   = &Plugin{}
-	_ fwk.FilterPlugin          = &Plugin{}
-	_ fwk.PreScorePlugin        = &Plugin{}
-	_ fwk.ScorePlugin           = &Plugin{}
-	_ fwk.ScoreExtensions       = &Plugin{}
-	_ fwk.EnqueueExtensions     = &Plugin{}
-	_ fwk.SignPlugin            = &Plugin{}
-	_ framework.HintClassPlugin = &Plugin{}
-	_ framework.ScoreAllPlugin  = &Plugin{}
+	_ fwk.PreFilterPlugin         = &Plugin{}
+	_ fwk.PreFilterExtensions     = &Plugin{}
+	_ fwk.FilterPlugin            = &Plugin{}
+	_ fwk.PreScorePlugin          = &Plugin{}
+	_ fwk.ScorePlugin             = &Plugin{}
+	_ fwk.ScoreExtensions         = &Plugin{}
+	_ fwk.EnqueueExtensions       = &Plugin{}
+	_ fwk.SignPlugin              = &Plugin{}
+	_ framework.HintClassPlugin   = &Plugin{}
+	_ framework.ScoreAllPlugin    = &Plugin{}
+	_ framework.FilterSlotsPlugin = &Plugin{}
 )
 
-// Plugin implements InterPodAffinity. Nothing in it changes after New.
+// Plugin implements InterPodAffinity. It is safe for concurrent use, but the snapshot of its handle must not change while
+// a scheduling cycle runs.
 type Plugin struct {
 	handle     fwk.Handle
 	namespaces corelisters.NamespaceLister
@@ -68,6 +71,14 @@ type Plugin struct {
 	hardWeight int64
 	// ownPreferencesOnly tells not to score for a pod without preferences.
 	ownPreferencesOnly bool
+	rejections         rejections
+	noWishes           wishes
+	// scoring is working space, of type *scoring.
+	scoring sync.Pool
+
+	// mu guards lasting: what is kept of the snapshot from cycle to cycle.
+	mu      sync.Mutex
+	lasting *counted
 }
 
 // New builds the plugin from *configv1.InterPodAffinityArgs, where nil means all defaults. The handle must have an
@@ -94,6 +105,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		namespaces:         factory.Core().V1().Namespaces().Lister(),
 		hardWeight:         int64(ptr.Deref(args.HardPodAffinityWeight, 0)),
 		ownPreferencesOnly: args.IgnorePreferredTermsOfExistingPods,
+		rejections:         newRejections(),
 	}, nil
 }
 

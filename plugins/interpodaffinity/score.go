@@ -9,57 +9,55 @@ import (
 	"math"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
+	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
 const preScoreKey fwk.StateKey = "PreScore" + Name
 
-// domainScores is what every topology domain is worth to the pod being scheduled.
-type domainScores struct{ pairs }
-
-// Clone implements fwk.StateData; nothing in it changes any more.
-func (d *domainScores) Clone() fwk.StateData { return d }
-
-// preferences are what the pod being scheduled prefers, and what of the pod other pods' terms look at.
-type preferences struct {
-	pod             *v1.Pod
-	namespaceLabels labels.Set
-	affinity        []fwk.WeightedAffinityTerm
-	antiAffinity    []fwk.WeightedAffinityTerm
-	// hardWeight is what a required affinity of another pod is worth.
-	hardWeight int64
+// values is what the domains are worth to the pod being scheduled: what it prefers itself, and the terms of pods on nodes
+// that match it.
+type values struct {
+	preferred []preference
+	others    []*otherTerm
 }
 
-// any tells whether the pod prefers anything itself.
-func (p *preferences) any() bool { return len(p.affinity)+len(p.antiAffinity) > 0 }
+// Clone implements fwk.StateData; nothing in it changes any more.
+func (v *values) Clone() fwk.StateData { return v }
 
-// PreScore implements fwk.PreScorePlugin: it adds up what the pods on all nodes are worth to the pod, and the pod to
-// them. It skips a pod to which no domain is worth anything.
+// any tells whether any domain is worth something, be it for and against the same.
+func (v *values) any() bool {
+	for _, p := range v.preferred {
+		if p.nonzero() > 0 {
+			return true
+		}
+	}
+	return len(v.others) > 0
+}
+
+// PreScore implements fwk.PreScorePlugin: it brings the counts of the pods on all nodes up to date. It skips a pod to
+// which no domain is worth anything.
 func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
-	if pl.ownPreferencesOnly && !hasPreferences(pod) {
+	snapshot := pl.handle.SnapshotSharedLister()
+	if snapshot == nil {
 		return fwk.NewStatus(fwk.Skip)
 	}
-	preferences, err := pl.newPreferences(pod)
+	if nodes, ok := snapshot.(framework.SlotLister); ok {
+		return pl.preScore(ctx, state, pod, nodes, true)
+	}
+	list := snapshot.NodeInfos().HavePodsWithAffinityList
+	if hasPreferences(pod) {
+		list = snapshot.NodeInfos().List
+	}
+	nodes, err := list()
 	if err != nil {
-		return fwk.AsStatus(err)
+		return fwk.AsStatus(fmt.Errorf("listing the nodes of the snapshot: %w", err))
 	}
-	nodes, err := pl.nodesToScan(preferences)
-	if err != nil {
-		return fwk.AsStatus(err)
-	}
-	scores := pl.scoreDomains(ctx, preferences, nodes)
-	if err := interrupted(ctx, pod); err != nil {
-		return fwk.AsStatus(err)
-	}
-	if len(scores.keys) == 0 {
-		return fwk.NewStatus(fwk.Skip)
-	}
-	state.Write(preScoreKey, &domainScores{scores})
-	return nil
+	slots, _ := topology.SlotsOf(nil, nodes)
+	return pl.preScore(ctx, state, pod, slots, false)
 }
 
 func hasPreferences(pod *v1.Pod) bool {
@@ -69,100 +67,64 @@ func hasPreferences(pod *v1.Pod) bool {
 			affinity.PodAntiAffinity != nil && len(affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0)
 }
 
-func (pl *Plugin) newPreferences(pod *v1.Pod) (*preferences, error) {
-	parsed, err := framework.NewPodInfo(pod)
+func (pl *Plugin) preScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, lasting bool) *fwk.Status {
+	if pl.ownPreferencesOnly && !hasPreferences(pod) {
+		return fwk.NewStatus(fwk.Skip)
+	}
+	values, err := pl.newValues(pod, nodes, lasting)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	if err := interrupted(ctx, pod); err != nil {
+		return fwk.AsStatus(err)
+	}
+	if values == nil || !values.any() {
+		return fwk.NewStatus(fwk.Skip)
+	}
+	state.Write(preScoreKey, values)
+	return nil
+}
+
+func (pl *Plugin) newValues(pod *v1.Pod, nodes framework.SlotLister, lasting bool) (*values, error) {
+	pl.mu.Lock()
+	defer pl.mu.Unlock()
+	counted := pl.countedOf(nodes, lasting)
+	wishes, err := pl.wishesOf(pod, counted)
 	if err != nil {
 		return nil, fmt.Errorf("parsing pod: %w", err)
 	}
-	p := &preferences{
-		pod:          pod,
-		affinity:     parsed.GetPreferredAffinityTerms(),
-		antiAffinity: parsed.GetPreferredAntiAffinityTerms(),
-		hardWeight:   pl.hardWeight,
+	for _, p := range wishes.preferred {
+		p.sync(&counted.index)
 	}
-	for _, terms := range [...][]fwk.WeightedAffinityTerm{p.affinity, p.antiAffinity} {
-		for i := range terms {
-			if err := pl.resolveNamespaces(&terms[i].AffinityTerm); err != nil {
-				return nil, err
-			}
-		}
+	counted.valuing.sync(nodes, &counted.index)
+	if len(wishes.preferred) == 0 && len(counted.valuing.byKey) == 0 {
+		return nil, nil
 	}
-	p.namespaceLabels, err = pl.namespaceLabels(pod.Namespace)
-	return p, err
-}
-
-// nodesToScan returns all nodes for a pod with preferences, and otherwise those with a pod that may have some.
-func (pl *Plugin) nodesToScan(p *preferences) (nodes []fwk.NodeInfo, err error) {
-	snapshot := pl.handle.SnapshotSharedLister()
-	switch {
-	case snapshot == nil:
-	case p.any():
-		nodes, err = snapshot.NodeInfos().List()
-	default:
-		nodes, err = snapshot.NodeInfos().HavePodsWithAffinityList()
-	}
+	namespaceLabels, err := pl.namespaceLabels(pod.Namespace)
 	if err != nil {
-		return nil, fmt.Errorf("listing the nodes of the snapshot: %w", err)
+		return nil, err
 	}
-	return nodes, nil
-}
-
-// scoreDomains adds up what the pods on nodes are worth.
-func (pl *Plugin) scoreDomains(ctx context.Context, p *preferences, nodes []fwk.NodeInfo) pairs {
-	var scores sharedPairs
-	pl.handle.Parallelizer().Until(ctx, len(nodes), func(i int) {
-		node := nodes[i].Node()
-		if node == nil || len(node.Labels) == 0 {
-			return
-		}
-		var usual [usualKeys]keySum
-		sums := nodeSums(usual[:0])
-		others := nodes[i].GetPodsWithAffinity()
-		if p.any() {
-			others = nodes[i].GetPods()
-		}
-		for _, other := range others {
-			sums = p.add(sums, node.Labels, other)
-		}
-		scores.addAll(node.Labels, sums)
-	}, Name)
-	return scores.pairs
-}
-
-// add adds what a pod on a node with these labels is worth to the pod being scheduled, and the other way round.
-func (p *preferences) add(sums nodeSums, nodeLabels map[string]string, other fwk.PodInfo) nodeSums {
-	sums = addMatching(sums, nodeLabels, p.affinity, other.GetPod(), nil, 1)
-	sums = addMatching(sums, nodeLabels, p.antiAffinity, other.GetPod(), nil, -1)
-	if p.hardWeight > 0 {
-		for i, terms := 0, other.GetRequiredAffinityTerms(); i < len(terms); i++ {
-			if terms[i].Matches(p.pod, p.namespaceLabels) {
-				sums = sums.add(nodeLabels, terms[i].TopologyKey, p.hardWeight)
-			}
-		}
-	}
-	sums = addMatching(sums, nodeLabels, other.GetPreferredAffinityTerms(), p.pod, p.namespaceLabels, 1)
-	return addMatching(sums, nodeLabels, other.GetPreferredAntiAffinityTerms(), p.pod, p.namespaceLabels, -1)
-}
-
-// addMatching adds the weights of the terms that match a pod of a namespace with the given labels; sign is 1 or -1.
-func addMatching(
-	sums nodeSums, nodeLabels map[string]string, terms []fwk.WeightedAffinityTerm, pod *v1.Pod, namespaceLabels labels.Set, sign int64,
-) nodeSums {
-	for i := range terms {
-		if terms[i].Matches(pod, namespaceLabels) {
-			sums = sums.add(nodeLabels, terms[i].TopologyKey, sign*int64(terms[i].Weight))
-		}
-	}
-	return sums
+	return &values{preferred: wishes.preferred, others: counted.valuing.matching(pod, namespaceLabels)}, nil
 }
 
 // Score implements fwk.ScorePlugin: the sum over the domains that the node is in, which may be negative.
 func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
-	scores, err := statedata.Read[*domainScores](state, preScoreKey)
+	values, err := statedata.Read[*values](state, preScoreKey)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
 	}
-	return scores.sumOn(nodeInfo.Node().Labels), nil
+	labels := nodeInfo.Node().Labels
+	var sum int64
+	for _, p := range values.preferred {
+		key := p.terms[0].TopologyKey
+		if value, ok := labels[key]; ok {
+			sum += p.weight * p.count(key, value)
+		}
+	}
+	for _, t := range values.others {
+		sum += t.weight(labels)
+	}
+	return sum, nil
 }
 
 // ScoreExtensions implements fwk.ScorePlugin.
@@ -175,11 +137,14 @@ func (pl *Plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod,
 		least, most = min(least, score.Score), max(most, score.Score)
 	}
 	for i := range scores {
-		above := float64(scores[i].Score - least)
-		scores[i].Score = 0
-		if most > least {
-			scores[i].Score = int64(float64(fwk.MaxScore) * (above / float64(most-least)))
-		}
+		scores[i].Score = normalized(scores[i].Score, least, most)
 	}
 	return nil
+}
+
+func normalized(score, least, most int64) int64 {
+	if most <= least {
+		return 0
+	}
+	return int64(float64(fwk.MaxScore) * (float64(score-least) / float64(most-least)))
 }

@@ -5,31 +5,106 @@ package interpodaffinity
 
 import (
 	"context"
+	"math"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
+	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
 // PreScoreAll implements framework.ScoreAllPlugin.
-func (pl *Plugin) PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ framework.SlotLister) *fwk.Status {
-	return pl.PreScore(ctx, state, pod, nil)
+func (pl *Plugin) PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister) *fwk.Status {
+	return pl.preScore(ctx, state, pod, nodes, true)
 }
 
 // ScoreAll implements framework.ScoreAllPlugin.
-func (pl *Plugin) ScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, slots []int, scores []int64) *fwk.Status {
-	list := make(fwk.NodeScoreList, len(slots))
-	for i, slot := range slots {
-		score, status := pl.Score(ctx, state, pod, nodes.NodeAt(slot))
-		if !status.IsSuccess() {
-			return status
+func (pl *Plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.SlotLister, slots []int, scores []int64) *fwk.Status {
+	values, err := statedata.Read[*values](state, preScoreKey)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	s, ok := pl.scoring.Get().(*scoring)
+	if !ok {
+		s = &scoring{}
+	}
+	defer pl.scoring.Put(s)
+	s.score(values, slots, scores)
+	return nil
+}
+
+// scoring is the working space for the scores of all nodes.
+type scoring struct {
+	done   []*topology.Domains
+	worth  []int64 // by domain
+	scaled []int64 // by score above the least
+}
+
+// score sets the final scores of the nodes in slots.
+func (s *scoring) score(v *values, slots []int, scores []int64) {
+	clear(scores)
+	s.done = s.done[:0]
+	for _, p := range v.preferred {
+		s.addKey(v, p.keys[0].domains, slots, scores)
+	}
+	for _, t := range v.others {
+		s.addKey(v, t.domains, slots, scores)
+	}
+	least, most := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, score := range scores {
+		least, most = min(least, score), max(most, score)
+	}
+	s.normalize(scores, least, most)
+}
+
+// addKey adds what the domains of one topology key are worth, unless that is done already.
+func (s *scoring) addKey(v *values, of *topology.Domains, slots []int, scores []int64) {
+	if slices.Contains(s.done, of) {
+		return
+	}
+	s.done = append(s.done, of)
+	s.worth = slices.Grow(s.worth[:0], of.Size())[:of.Size()]
+	clear(s.worth)
+	for _, p := range v.preferred {
+		if p.keys[0].domains == of {
+			p.keys[0].sums.AddTo(s.worth, p.weight)
 		}
-		list[i].Score = score
 	}
-	status := pl.NormalizeScore(ctx, state, pod, list)
-	for i := range list {
-		scores[i] = list[i].Score
+	for _, t := range v.others {
+		if t.domains == of {
+			t.weights.AddTo(s.worth, 1)
+		}
 	}
-	return status
+	domains := of.BySlot()
+	for i, slot := range slots {
+		if domain := domains[slot]; domain != topology.None {
+			scores[i] += s.worth[domain]
+		}
+	}
+}
+
+// maxScaled is up to how many different scores each is normalised once, and looked up.
+const maxScaled = 1 << 12
+
+func (s *scoring) normalize(scores []int64, least, most int64) {
+	if most <= least {
+		clear(scores)
+		return
+	}
+	if most-least >= min(maxScaled, int64(len(scores))) {
+		for i, score := range scores {
+			scores[i] = normalized(score, least, most)
+		}
+		return
+	}
+	s.scaled = s.scaled[:0]
+	for score := least; score <= most; score++ {
+		s.scaled = append(s.scaled, normalized(score, least, most))
+	}
+	for i, score := range scores {
+		scores[i] = s.scaled[score-least]
+	}
 }

@@ -31,23 +31,6 @@ func requiredAntiAffinity(pod *v1.Pod) ([]fwk.AffinityTerm, error) {
 	return terms, nil
 }
 
-// resolveNamespaces names the namespaces that a term selects by label, so that they need not be looked up for every pod
-// on a node that the term may match. The term must not be shared. One that selects all namespaces is left as it is.
-func (pl *Plugin) resolveNamespaces(term *fwk.AffinityTerm) error {
-	if requirements, selects := term.NamespaceSelector.Requirements(); !selects || len(requirements) == 0 {
-		return nil
-	}
-	selected, err := pl.namespaces.List(term.NamespaceSelector)
-	if err != nil {
-		return fmt.Errorf("listing the namespaces that an affinity term selects: %w", err)
-	}
-	for _, namespace := range selected {
-		term.Namespaces.Insert(namespace.Name)
-	}
-	term.NamespaceSelector = labels.Nothing()
-	return nil
-}
-
 // namespaceLabels returns the labels of a namespace, none if it is not known.
 func (pl *Plugin) namespaceLabels(name string) (labels.Set, error) {
 	namespace, err := pl.namespaces.Get(name)

@@ -1,0 +1,74 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package interpodaffinity
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
+	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
+)
+
+// rejections are what FilterSlots says of nodes.
+type rejections struct{ affinity, antiAffinity, existing *fwk.Status }
+
+func newRejections() rejections {
+	return rejections{
+		affinity:     fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonAffinity).WithPlugin(Name),
+		antiAffinity: fwk.NewStatus(fwk.Unschedulable, ReasonAntiAffinity).WithPlugin(Name),
+		existing:     fwk.NewStatus(fwk.Unschedulable, ReasonExistingAntiAffinity).WithPlugin(Name),
+	}
+}
+
+// FilterSlots implements framework.FilterSlotsPlugin.
+func (pl *Plugin) FilterSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, slots []int, statuses []*fwk.Status) *fwk.Status {
+	required, err := statedata.Read[*required](state, preFilterKey)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	if required.nodes != nodes || len(required.changes) > 0 {
+		for i, slot := range slots {
+			statuses[i] = pl.Filter(ctx, state, pod, nodes.NodeAt(slot))
+		}
+		return nil
+	}
+	if required.affinity != nil {
+		required.rejectWithoutAffinity(slots, statuses, pl.rejections.affinity)
+	}
+	for _, m := range required.antiAffinity {
+		rejectWherePositive(m.keys[0].domains, &m.keys[0].sums, slots, statuses, pl.rejections.antiAffinity)
+	}
+	for _, t := range required.existing {
+		rejectWherePositive(t.domains, &t.weights, slots, statuses, pl.rejections.existing)
+	}
+	return nil
+}
+
+func (r *required) rejectWithoutAffinity(slots []int, statuses []*fwk.Status, rejection *fwk.Status) {
+	anywhere := r.first && r.nobodyMeets()
+	for i := range r.affinity.keys {
+		k := &r.affinity.keys[i]
+		domains := k.domains.BySlot()
+		for j, slot := range slots {
+			domain := domains[slot]
+			if domain == topology.None || !anywhere && k.sums.At(domain) <= 0 {
+				statuses[j] = rejection
+			}
+		}
+	}
+}
+
+// rejectWherePositive rejects the nodes in domains with a number above zero, if they are not rejected already.
+func rejectWherePositive(of *topology.Domains, numbers *topology.Sparse[int64], slots []int, statuses []*fwk.Status, rejection *fwk.Status) {
+	domains := of.BySlot()
+	for i, slot := range slots {
+		if domain := domains[slot]; domain != topology.None && numbers.At(domain) > 0 && statuses[i] == nil {
+			statuses[i] = rejection
+		}
+	}
+}

@@ -1,0 +1,52 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package interpodaffinity_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
+)
+
+// TestCountsFollowHistory compares a plugin that keeps counts from pod to pod with one that counts everything anew, while
+// nodes, pods and the labels of namespaces change.
+func TestCountsFollowHistory(t *testing.T) {
+	random := rand.New(rand.NewPCG(13, 14))
+	rejected, between := 0, 0
+	for range 12 {
+		h := fixture.NewHistory(t, random)
+		h.Node = func(i int) *v1.Node { return randomNode(random, i).Node() }
+		h.Pod = func(name string) *v1.Pod { return randomPod(random, name) }
+		objects := fixture.Informers(t, namespaces()...)
+		plugin := func(handle *fixture.Handle) *interpodaffinity.Plugin {
+			handle.Informers = objects
+			pl, err := interpodaffinity.New(t.Context(), weighing(3), handle)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pl.(*interpodaffinity.Plugin)
+		}
+		veteran := plugin(&fixture.Handle{Snapshot: &h.Slots})
+		for i := range 150 {
+			h.Step()
+			if random.IntN(10) == 0 {
+				fixture.Store(t, objects, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{
+					Name: pick(random, "a1", "default"), Labels: labels("team", pick(random, "a", "b")),
+				}})
+			}
+			newcomer := plugin(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Slots.Infos()}})
+			some, mixed := fixture.CheckDecisions(t, veteran, newcomer, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
+			rejected, between = rejected+some, between+mixed
+		}
+	}
+	if rejected < 1000 || between < 500 {
+		t.Errorf("%d rejections, %d scores between the highest and the lowest: too few to be a test", rejected, between)
+	}
+}
