@@ -114,10 +114,12 @@ func (s *Snapshot) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.No
 func (s *Snapshot) Get(nodeName string) (fwk.NodeInfo, error) {
 	node, ok := s.names[nodeName]
 	if !ok {
-		return nil, fmt.Errorf("nodeinfo not found for node name %q", nodeName)
+		return nil, unknownNode(nodeName)
 	}
 	return node.info, nil
 }
+
+func unknownNode(name string) error { return fmt.Errorf("nodeinfo not found for node name %q", name) }
 
 // IsPVCUsedByPods implements fwk.StorageInfoLister: it tells whether a pod on any node of the snapshot uses a
 // persistent volume claim, given as "namespace/name".

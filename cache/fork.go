@@ -1,0 +1,192 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+var (
+	_ fwk.SharedLister      = &Fork{}
+	_ fwk.NodeInfoLister    = &Fork{}
+	_ fwk.StorageInfoLister = &Fork{}
+)
+
+// Fork is a snapshot with changes that nobody else sees, for those who want to know what would be if. Making one costs
+// the same however large the cluster is, and so does a change to a node; only the lists, where they are asked for after a
+// change, are made anew. Forks can be forked again.
+//
+// What a fork was made of, be it a snapshot or a fork, must not change for as long as the fork is in use. Under that
+// condition forks are independent: each may be changed by a goroutine of its own, and one that is not being changed may
+// be read by many.
+type Fork struct {
+	NoPodGroups
+	snapshot *Snapshot
+	parent   *Fork // nil for a fork of the snapshot itself
+	// changed are the nodes with other pods than in the parent, claims how many more references there are to each.
+	changed map[string]*framework.NodeInfo
+	claims  map[string]int
+
+	mu    sync.Mutex
+	lists *forkLists // guarded by mu; nil until they are asked for
+}
+
+// forkLists are the lists of a fork.
+type forkLists struct{ all, affinity, antiAffinity []fwk.NodeInfo }
+
+// Fork returns a fork of the snapshot.
+func (s *Snapshot) Fork() *Fork { return &Fork{snapshot: s} }
+
+// Fork returns a fork of the fork.
+func (f *Fork) Fork() *Fork { return &Fork{snapshot: f.snapshot, parent: f} }
+
+// AddPod puts a pod on the node that it names. It is an error if there is no such node.
+func (f *Fork) AddPod(pod *v1.Pod) error {
+	node, err := f.own(pod.Spec.NodeName)
+	if err != nil {
+		return fmt.Errorf("adding pod %s to a fork: %w", klog.KObj(pod), err)
+	}
+	node.AddPod(pod)
+	f.count(pod, 1)
+	return nil
+}
+
+// RemovePod takes a pod from the node that it names. It is an error if there is no such node, or the pod is not on it.
+func (f *Fork) RemovePod(pod *v1.Pod) error {
+	node, err := f.own(pod.Spec.NodeName)
+	if err == nil {
+		err = node.RemovePod(klog.Logger{}, pod)
+	}
+	if err != nil {
+		return fmt.Errorf("removing pod %s from a fork: %w", klog.KObj(pod), err)
+	}
+	f.count(pod, -1)
+	return nil
+}
+
+// own returns the fork's own copy of a node, for it to change.
+func (f *Fork) own(nodeName string) (*framework.NodeInfo, error) {
+	f.lists = nil
+	if node, ok := f.changed[nodeName]; ok {
+		return node, nil
+	}
+	node, err := f.find(nodeName)
+	if err != nil {
+		return nil, err
+	}
+	if f.changed == nil {
+		f.changed = map[string]*framework.NodeInfo{}
+	}
+	f.changed[nodeName] = node.Clone()
+	return f.changed[nodeName], nil
+}
+
+func (f *Fork) find(nodeName string) (*framework.NodeInfo, error) {
+	for at := f; at != nil; at = at.parent {
+		if node, ok := at.changed[nodeName]; ok {
+			return node, nil
+		}
+	}
+	node, ok := f.snapshot.names[nodeName]
+	if !ok {
+		return nil, unknownNode(nodeName)
+	}
+	return node.info, nil
+}
+
+// count notes that there are more references to the claims of a pod, or fewer.
+func (f *Fork) count(pod *v1.Pod, change int) {
+	for i := range pod.Spec.Volumes {
+		if source := pod.Spec.Volumes[i].PersistentVolumeClaim; source != nil {
+			if f.claims == nil {
+				f.claims = map[string]int{}
+			}
+			f.claims[pod.Namespace+"/"+source.ClaimName] += change
+		}
+	}
+}
+
+// NodeInfos implements fwk.SharedLister.
+func (f *Fork) NodeInfos() fwk.NodeInfoLister { return f }
+
+// StorageInfos implements fwk.SharedLister.
+func (f *Fork) StorageInfos() fwk.StorageInfoLister { return f }
+
+// IsPVCUsedByPods implements fwk.StorageInfoLister, as [Snapshot.IsPVCUsedByPods].
+func (f *Fork) IsPVCUsedByPods(key string) bool {
+	count := f.snapshot.claims[key]
+	for at := f; at != nil; at = at.parent {
+		count += at.claims[key]
+	}
+	return count > 0
+}
+
+// Get implements fwk.NodeInfoLister. It is an error if there is no such node.
+func (f *Fork) Get(nodeName string) (fwk.NodeInfo, error) {
+	node, err := f.find(nodeName)
+	if err != nil {
+		return nil, err
+	}
+	return node, nil
+}
+
+// List implements fwk.NodeInfoLister, in the order of [Snapshot.List]. It never fails.
+func (f *Fork) List() ([]fwk.NodeInfo, error) { return f.listed().all, nil }
+
+// HavePodsWithAffinityList implements fwk.NodeInfoLister, as [Snapshot.HavePodsWithAffinityList].
+func (f *Fork) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return f.listed().affinity, nil }
+
+// HavePodsWithRequiredAntiAffinityList implements fwk.NodeInfoLister, as
+// [Snapshot.HavePodsWithRequiredAntiAffinityList].
+func (f *Fork) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return f.listed().antiAffinity, nil
+}
+
+// HavePodsWithRequiredNonHostScopedAntiAffinityList implements fwk.NodeInfoLister. It is always empty, as that of the
+// snapshot.
+func (f *Fork) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return nil, nil
+}
+
+// listed returns the lists, making them if need be.
+func (f *Fork) listed() *forkLists {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lists == nil {
+		f.lists = f.makeLists()
+	}
+	return f.lists
+}
+
+func (f *Fork) makeLists() *forkLists {
+	s := f.snapshot
+	base := &forkLists{all: s.list, affinity: s.affinity.infos, antiAffinity: s.antiAffinity.infos}
+	if f.parent != nil {
+		base = f.parent.listed()
+	}
+	if len(f.changed) == 0 {
+		return base
+	}
+	lists := &forkLists{all: slices.Clone(base.all)}
+	for name, node := range f.changed {
+		lists.all[s.names[name].position] = node
+	}
+	for _, node := range lists.all {
+		if len(node.GetPodsWithAffinity()) > 0 {
+			lists.affinity = append(lists.affinity, node)
+		}
+		if len(node.GetPodsWithRequiredAntiAffinity()) > 0 {
+			lists.antiAffinity = append(lists.antiAffinity, node)
+		}
+	}
+	return lists
+}
