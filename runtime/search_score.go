@@ -5,6 +5,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	fwk "k8s.io/kube-scheduler/framework"
@@ -178,7 +179,9 @@ func (s *search) findRanking(others *scorers) (*ranking, *fwk.Status) {
 func (s *search) writeScoreKeys(others *scorers) (from int) {
 	c := s.columns
 	skipped := s.state.GetSkipScorePlugins()
-	c.rankingKey = append(append(c.rankingKey[:0], 'r'), s.boardKey...)
+	// With the length of the board's key, its parts can't be taken for those of the scorers.
+	c.rankingKey = binary.AppendUvarint(append(c.rankingKey[:0], 'r'), uint64(len(s.boardKey)))
+	c.rankingKey = append(c.rankingKey, s.boardKey...)
 	from = len(c.rankingKey)
 	for i := range s.f.score {
 		role := &c.scorers[i]

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/cache"
@@ -44,6 +45,7 @@ func TestColumnsDecideAsPluginsDo(t *testing.T) {
 		name   string
 		budget int
 		extra  []fwk.Plugin
+		only   bool // TaintToleration, of the in-tree plugins
 	}{
 		{name: "default profile"},
 		{name: "columns are dropped all the time", budget: 1},
@@ -57,11 +59,12 @@ func TestColumnsDecideAsPluginsDo(t *testing.T) {
 			}},
 			&crowded{},
 		}},
+		{name: "one plugin that filters and scores", only: true},
 	}
 	for seed, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := newComparison(t, uint64(seed), test.budget, append(test.extra, leveled{})...)
+			c := newComparison(t, uint64(seed), test.budget, test.only, append(test.extra, leveled{})...)
 			for range decisions(t) {
 				c.step()
 				c.decide()
@@ -135,10 +138,16 @@ type comparison struct {
 	hopeless  int
 }
 
-func newComparison(t *testing.T, seed uint64, budget int, extra ...fwk.Plugin) *comparison {
+func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra ...fwk.Plugin) *comparison {
 	t.Helper()
 	f := &fixture{t: t}
 	registry, configuration := f.with(extra...)
+	if onlyTaints {
+		registry, configuration = f.with()
+		bare(&Options{Configuration: configuration})
+		multiPoint := &configuration.Profiles[0].Plugins.MultiPoint
+		multiPoint.Enabled = append(multiPoint.Enabled, configv1.Plugin{Name: "TaintToleration"})
+	}
 	c := &comparison{
 		t:         t,
 		random:    rand.New(rand.NewPCG(seed, 1)),
@@ -398,4 +407,34 @@ func (c *comparison) place(pod *v1.Pod, totals map[string]int64) {
 
 func render(status *fwk.Status) string {
 	return fmt.Sprintf("%s by %s: %v", status.Code(), status.Plugin(), status.Reasons())
+}
+
+// The same plugin filters and scores, and reads of some pods the same both times: nothing. What is kept of its verdicts
+// must not be taken for its scores.
+func TestColumnsOfVerdictsAndScoresAreToldApart(t *testing.T) {
+	f := newFixtureWith(t, func(options *Options) {
+		bare(options)
+		multiPoint := &options.Configuration.Profiles[0].Plugins.MultiPoint
+		multiPoint.Enabled = append(multiPoint.Enabled, configv1.Plugin{Name: "TaintToleration"})
+	})
+	f.nodeAdded(makeNode("free", "64"))
+	f.add(makePod("alone", "0"))
+	f.attempt()
+	for _, name := range []string{"tainted", "tainted-too"} {
+		f.nodeAdded(makeNode(name, "64", func(node *v1.Node) {
+			node.Spec.Taints = []v1.Taint{{Key: "t", Effect: v1.TaintEffectPreferNoSchedule}}
+		}))
+	}
+	f.add(makePod("plain", "0"))
+	f.attempt()
+	for i := range 10 {
+		name := fmt.Sprintf("tolerant-%d", i)
+		f.add(makePod(name, "0", func(pod *v1.Pod) {
+			pod.Spec.Tolerations = []v1.Toleration{{Key: name, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}}
+		}))
+		f.attempt()
+		if got := f.seen.bound[name]; got != "free" {
+			t.Errorf("pod %s is bound to %q, want the node without taints", name, got)
+		}
+	}
 }
