@@ -4,6 +4,7 @@
 package parity
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -118,6 +119,10 @@ func configurationsDiffer(ctx context.Context, data []byte) (diff string, done c
 	got, ourErr := ourConfiguration(ctx, data)
 	if theirErr == nil && ourErr != nil && strings.Contains(ourErr.Error(), ".args.") && builtWithoutFit(want) {
 		return "", nil // differs on purpose: arguments of a plugin that is not used are checked, too
+	}
+	if theirErr == nil && ourErr != nil && strings.Contains(ourErr.Error(), ".args.ignoredResources") &&
+		bytes.Contains(data, []byte("ignoredByScheduler: true")) {
+		return "", nil // and so are those that the resources of an extender take the place of
 	}
 	if (theirErr == nil) != (ourErr == nil) {
 		return fmt.Sprintf("kube-scheduler: %v\nRouse: %v", theirErr, ourErr), nil
