@@ -52,7 +52,7 @@ func newProcess(ctx context.Context, o *options.Options, config *profiles.Config
 		p.watchdog = leaderelection.NewLeaderHealthzAdaptor(tolerated)
 	}
 	var err error
-	if p.cluster, err = connect(o, config, p.logger); err != nil {
+	if p.cluster, err = connect(o, config, readsWholePods(config, registry), p.logger); err != nil {
 		return nil, err
 	}
 	if p.port, err = listen(o, p.logger); err != nil {
