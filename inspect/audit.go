@@ -12,10 +12,15 @@ import (
 
 // Audit shows how good the decisions were to wake pods in a simulation or to leave them asleep. Every decision that an
 // event led to, about a pod that waited for one, is compared with the truth: what PreFilter and Filter of the pod's
-// profile say when they are asked right after the event.
+// profile say when they are asked right after the event and, if the pod fits nowhere, whether preemption finds a node in
+// a dry run, in which nobody is evicted.
 //
 // Pods that plugins rejected later than in Filter, such as at Permit, are left out, since nobody can say without trying
-// whether they would get any further; so is what PostFilter could do about a pod.
+// whether they would get any further. Preemption is that of a PostFilter plugin with a method
+//
+//	PreemptionHooks() preemption.Hooks
+//
+// as DefaultPreemption has it; what other PostFilter plugins could do is not known.
 type Audit struct {
 	// Profiles are the scheduler names of the configuration, in its order.
 	Profiles []string     `json:"profiles"`
@@ -50,18 +55,20 @@ type AuditSummary struct {
 type Decisions struct {
 	Event  string `json:"event"`
 	Plugin string `json:"plugin"`
-	// RightWakeups is how often the plugin had a pod woken that then fitted, or that the plugin itself did not keep off
-	// some node any more.
+	// RightWakeups is how often the plugin had a pod woken that then fitted or came to be able to preempt, or that the
+	// plugin itself did not keep off some node any more.
 	RightWakeups int `json:"rightWakeups"`
 	// WastedWakeups is how often it had a pod woken and still kept it off the same nodes.
 	WastedWakeups int `json:"wastedWakeups"`
-	// RightSkips is how often its hint left a pod asleep that would not have fitted, or that another plugin woke.
+	// RightSkips is how often its hint left a pod asleep that would not have fitted nor preempted, or that another plugin
+	// woke.
 	RightSkips int `json:"rightSkips"`
-	// MissedWakeups is how often it left a pod asleep that would have fitted.
+	// MissedWakeups is how often it left a pod asleep that would have fitted or preempted.
 	MissedWakeups int `json:"missedWakeups"`
 }
 
-// MissedWakeup is a pod that was left asleep although it would have fitted.
+// MissedWakeup is a pod that was left asleep although it would have fitted, or could have preempted others as it could
+// not before.
 type MissedWakeup struct {
 	At simulate.Time `json:"at"`
 	// Pod is namespace/name, Profile its scheduler name.
@@ -73,6 +80,8 @@ type MissedWakeup struct {
 	Change string `json:"change"`
 	// Node is where the pod would have gone; of several that are as good, one.
 	Node string `json:"node"`
+	// Victims are the pods that it would have preempted there, as namespace/name. There are none if it fitted as it was.
+	Victims []string `json:"victims,omitempty"`
 	// Blame is who should have had the pod woken, by plugin.
 	Blame []Blame `json:"blame"`
 	// Until is when the pod stopped waiting all the same, and WokenBy the label of why; both are empty if it slept to the

@@ -148,7 +148,7 @@ func (a *Auditor) judgeWaking(w waking) {
 		return
 	}
 	row := a.ledger.row(rowKey{w.event, w.plugin})
-	if now.fits > 0 || a.gaveWay(w.sleeper, now, w.plugin) {
+	if now.fits > 0 || a.gaveWay(w.sleeper, now, w.plugin) || letsPreempt(w.known, now, w.plugin) {
 		row.RightWakeups++
 	} else {
 		row.WastedWakeups++
@@ -188,7 +188,7 @@ func (a *Auditor) judgeSleep(s *sleeper, what happening, said answers) {
 	}
 	before := s.known
 	s.known = now
-	if now.fits == 0 {
+	if now.hopeless() {
 		s.turn = nil
 	}
 	var blame []Blame
@@ -198,14 +198,45 @@ func (a *Auditor) judgeSleep(s *sleeper, what happening, said answers) {
 			blame = append(blame, s.let[shift.node]...)
 		}
 	}
-	if before.fits > 0 || now.fits == 0 || s.pod.DeletionTimestamp != nil {
+	fits := before.fits == 0 && now.fits > 0
+	preempts := before.hopeless() && !now.hopeless()
+	if !fits && !preempts || s.pod.DeletionTimestamp != nil {
 		return
+	}
+	if now.fits == 0 {
+		blame = a.blame(s.rejectorsAmong(heldBy(before, now.room.node)), s, what, said)
 	}
 	if len(blame) == 0 {
 		blame = a.blame(s.rejectors, s, what, said)
 	}
-	s.turn = &turn{events: what.events(s.pod.UID), change: what.change, blame: sortedBlame(blame)}
+	s.turn = &turn{events: what.events(s.pod.UID), change: what.change, blame: sortedBlame(blame), hadRoom: !before.hopeless()}
 	a.turned = append(a.turned, s)
+}
+
+// heldBy returns who kept a pod off a node even if pods of lower priority went; empty if nobody knows.
+func heldBy(j *judgement, node string) string {
+	if i := slices.Index(j.names, node); i >= 0 && i < len(j.room.heldBy) {
+		return j.room.heldBy[i]
+	}
+	return ""
+}
+
+// letsPreempt tells whether preemption helps on some node where it did not before because of a plugin.
+func letsPreempt(before, now *judgement, plugin string) bool {
+	if before.room.node == "" && now.room.node != "" {
+		return true
+	}
+	for i, held := range before.room.heldBy {
+		if held == plugin && i < len(now.room.heldBy) && before.names[i] == now.names[i] && now.room.heldBy[i] != plugin {
+			return true
+		}
+	}
+	return false
+}
+
+// rejectorsAmong returns those of the plugins that rejected the pod.
+func (s *sleeper) rejectorsAmong(plugins ...string) []string {
+	return slices.DeleteFunc(plugins, func(plugin string) bool { return !slices.Contains(s.rejectors, plugin) })
 }
 
 // lets remembers who let a node pass, until a rejector rejects it again.
@@ -320,10 +351,7 @@ func (a *Auditor) miss(s *sleeper) {
 		}
 	}
 	a.truth.changes(false)
-	node, err := a.truth.bestNode(s.class)
-	if err != nil {
-		a.fault = err
-	}
+	node, victims := a.destination(s)
 	if node == "" {
 		return
 	}
@@ -338,11 +366,25 @@ func (a *Auditor) miss(s *sleeper) {
 		Event:   strings.Join(sets.List(labels), ", "),
 		Change:  s.turn.change,
 		Node:    node,
+		Victims: victims,
 		Blame:   s.turn.blame,
 	}, s.missed)
 	if entered >= 0 {
 		s.missed = append(s.missed, entered)
 	}
+}
+
+// destination returns where a sleeper would go that came to have a chance, and whom it would preempt there; empty if it
+// has none after all.
+func (a *Auditor) destination(s *sleeper) (node string, victims []string) {
+	node, err := a.truth.bestNode(s.class)
+	if err != nil {
+		a.fault = err
+	}
+	if now := a.judgementOf(s); node == "" && now != nil && !s.turn.hadRoom {
+		return now.room.node, now.room.victims
+	}
+	return node, nil
 }
 
 // shift is a node on which other plugins, or none, reject a pod than before.

@@ -91,11 +91,13 @@ type waking struct {
 	event, plugin string
 }
 
-// turn is the change that made a sleeper fit.
+// turn is the change that made a sleeper fit, or have room made for it.
 type turn struct {
 	events []fwk.ClusterEvent
 	change string
 	blame  []Blame
+	// hadRoom tells that preemption could have helped before.
+	hadRoom bool
 }
 
 // answers are what the hints of plugins said about a pod, by event and plugin.

@@ -216,6 +216,45 @@ func TestBlameOnNewNode(t *testing.T) {
 	}
 }
 
+// TestPreemptionThatIsMissed has a pod that fits nowhere after the event, but could preempt another: only if that is less
+// important, and the pod may.
+func TestPreemptionThatIsMissed(t *testing.T) {
+	tests := []struct {
+		name    string
+		spec    string
+		victims []string // nil: nothing is missed
+	}{
+		{"less important", ", priority: 10", []string{"default/low"}},
+		{"as important", ", priority: 5", nil},
+		{"may not preempt", ", priority: 10, preemptionPolicy: Never", nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			deaf := &scripted{name: "Deaf", accepts: wantsLabel("a"), events: []fwk.ClusterEventWithHint{on(fwk.Node, fwk.Add, nil)}}
+			found := audit(t, documents(node("n1", ""), pod("low", "3", ", priority: 5, nodeName: n1"), pod("web", "3", test.spec),
+				scenario(patchNode("10s", "n1", "labels: {a: x}"))), withPlugins(t, deaf))
+			if test.victims == nil {
+				if len(found.Missed) > 0 {
+					t.Errorf("missed %+v, want nothing", found.Missed)
+				}
+				return
+			}
+			want := []inspect.MissedWakeup{{
+				At: seconds(10), Pod: "default/web", Profile: "default-scheduler",
+				Event: "NodeUpdateNodeLabel", Change: "Node n1 was changed", Node: "n1", Victims: test.victims,
+				Blame: []inspect.Blame{{Plugin: "Deaf", At: seconds(10), Event: "NodeUpdateNodeLabel", Why: inspect.WhyNotRegistered}},
+			}}
+			if diff := cmp.Diff(want, found.Missed); diff != "" {
+				t.Fatalf("missed wake-ups differ (-want +got):\n%s", diff)
+			}
+			const line = "10s  pod default/web would go to node n1 in place of default/low since NodeUpdateNodeLabel (Node n1 was changed), but was left asleep"
+			if got := found.Missed[0].String(); got != line {
+				t.Errorf("got %q, want %q", got, line)
+			}
+		})
+	}
+}
+
 // TestDecisions has every kind of decision that is not a missed wake-up.
 func TestDecisions(t *testing.T) {
 	right := rack()

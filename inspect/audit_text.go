@@ -87,7 +87,11 @@ func (m *MissedWakeup) String() string {
 	case m.Change != "":
 		cause += " (" + m.Change + ")"
 	}
-	return fmt.Sprintf("%v  pod %s would go to node %s since %s, but was left asleep", m.At, m.Pod, m.Node, cause)
+	where := m.Node
+	if len(m.Victims) > 0 {
+		where += " in place of " + strings.Join(m.Victims, ", ")
+	}
+	return fmt.Sprintf("%v  pod %s would go to node %s since %s, but was left asleep", m.At, m.Pod, where, cause)
 }
 
 // end says what became of the pod.

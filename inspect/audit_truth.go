@@ -23,13 +23,14 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/nodeports"
 	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
 	"github.com/rouse-scheduler/rouse/plugins/nodeunschedulable"
+	"github.com/rouse-scheduler/rouse/plugins/preemption"
 	"github.com/rouse-scheduler/rouse/plugins/tainttoleration"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// truth knows which nodes would take which pods, by running PreFilter and Filter as an attempt would. Hints have no part
-// in it. Pods that plugins cannot tell apart share an answer, and a plugin that judges a node by nothing but the pod and
+// truth knows which nodes would take which pods, by running PreFilter, Filter and the dry runs of preemption as an
+// attempt would. Hints have no part in it. Pods that plugins cannot tell apart share an answer, and a plugin that judges a node by nothing but the pod and
 // the node itself is not asked again while the node stays as it is.
 type truth struct {
 	ctx     context.Context
@@ -50,10 +51,14 @@ type truth struct {
 // class is pods that plugins cannot tell apart.
 type class struct {
 	profile *runtime.Framework
-	pod     *v1.Pod
-	latest  *judgement
-	// verdicts are those that latest is made of; round and upheavals are of when the pods were judged.
+	// hooks decide about preemption; nil if the profile has none that can be asked.
+	hooks  preemption.Hooks
+	pod    *v1.Pod
+	latest *judgement
+	// verdicts and trials, one for each node, are those that latest is made of; round and upheavals are of when the pods
+	// were judged.
 	verdicts         []verdict
+	trials           []trial
 	round, upheavals int
 }
 
@@ -61,6 +66,8 @@ type class struct {
 type verdict struct {
 	// plugin is empty if the node takes the pods.
 	plugin string
+	// resolvable tells that it may help to evict other pods.
+	resolvable bool
 	// lasts tells that the verdict stands while the generation of the node is the same.
 	lasts      bool
 	generation int64
@@ -74,6 +81,16 @@ type judgement struct {
 	// rejectedBy is the first plugin that rejects the pod on each node, and empty where it fits.
 	rejectedBy []string
 	fits       int
+	// room is where preemption helps. Nobody looks for that while the pods fit.
+	room room
+}
+
+// hopeless tells that an attempt would come to nothing.
+func (j *judgement) hopeless() bool { return j.fits == 0 && j.room.node == "" }
+
+// equal compares judgements on the same nodes.
+func (j *judgement) equal(other *judgement) bool {
+	return sameNames(j.names, other.names) && slices.Equal(j.rejectedBy, other.rejectedBy) && j.room.equal(other.room)
 }
 
 func newTruth(ctx context.Context, cluster *simulate.Cluster) *truth {
@@ -128,7 +145,7 @@ func (t *truth) classOf(pod *v1.Pod) *class {
 	key := classKey(pod)
 	found := t.classes[key]
 	if found == nil {
-		found = &class{profile: profile, pod: pod}
+		found = &class{profile: profile, hooks: hooksOf(profile), pod: pod}
 		t.classes[key] = found
 	}
 	return found
@@ -178,11 +195,15 @@ func (t *truth) judge(c *class) (*judgement, error) {
 	}
 	before := c.latest
 	if before != nil && (c.upheavals != t.upheavals || !sameNames(before.names, t.names)) {
-		c.verdicts = nil
+		c.verdicts, c.trials = nil, nil
 	}
-	c.verdicts = t.ask(c).all(c.verdicts)
+	q := t.ask(c)
+	c.verdicts = q.all(c.verdicts)
 	c.latest = judgementOf(t.names, c.verdicts)
-	if before != nil && sameNames(before.names, t.names) && slices.Equal(before.rejectedBy, c.latest.rejectedBy) {
+	if c.latest.fits == 0 {
+		c.latest.room = q.preempt(before)
+	}
+	if before != nil && before.equal(c.latest) {
 		c.latest = before
 	}
 	c.round, c.upheavals = t.round, t.upheavals
@@ -210,8 +231,8 @@ type question struct {
 	*truth
 	class *class
 	state *framework.CycleState
-	// everywhere is the plugin that rejects the pods on all nodes, empty if none does.
-	everywhere string
+	// everywhere is the verdict on all nodes if PreFilter rejected the pods.
+	everywhere verdict
 	// left are the nodes that PreFilter left, and narrowing is a plugin that left others out.
 	left      *fwk.PreFilterResult
 	narrowing string
@@ -221,7 +242,7 @@ func (t *truth) ask(c *class) *question {
 	q := &question{truth: t, class: c, state: framework.NewCycleState()}
 	left, status, narrowing := c.profile.RunPreFilterPlugins(t.ctx, q.state, c.pod)
 	if !status.IsSuccess() {
-		q.everywhere = q.rejecter(status)
+		q.everywhere = verdict{plugin: q.rejecter(status), resolvable: status.Code() == fwk.Unschedulable}
 		return q
 	}
 	q.left = left
@@ -247,7 +268,7 @@ func (q *question) all(before []verdict) []verdict {
 	nodes := q.nodes()
 	verdicts := make([]verdict, len(nodes))
 	for i, node := range nodes {
-		if before != nil && before[i].lasts && before[i].generation == node.GetGeneration() && q.everywhere == "" {
+		if before != nil && before[i].lasts && before[i].generation == node.GetGeneration() && q.everywhere.plugin == "" {
 			verdicts[i] = before[i]
 			continue
 		}
@@ -259,8 +280,8 @@ func (q *question) all(before []verdict) []verdict {
 // about asks about one node.
 func (q *question) about(node fwk.NodeInfo) verdict {
 	name := node.Node().Name
-	if q.everywhere != "" {
-		return verdict{plugin: q.everywhere}
+	if q.everywhere.plugin != "" {
+		return q.everywhere
 	}
 	if !q.left.AllNodes() && !q.left.NodeNames.Has(name) {
 		return verdict{plugin: q.narrowing}
@@ -270,8 +291,15 @@ func (q *question) about(node fwk.NodeInfo) verdict {
 		return verdict{}
 	}
 	plugin := q.rejecter(status)
-	lasts := judgesNodesAlone(q.class.profile.Plugin(plugin)) && len(q.class.profile.NominatedPodsForNode(name)) == 0
-	return verdict{plugin: plugin, lasts: lasts, generation: node.GetGeneration()}
+	return verdict{
+		plugin: plugin, resolvable: status.Code() == fwk.Unschedulable,
+		lasts: q.judgesForLong(plugin, node), generation: node.GetGeneration(),
+	}
+}
+
+// judgesForLong tells whether what a plugin says about a node can only change with the node.
+func (q *question) judgesForLong(plugin string, node fwk.NodeInfo) bool {
+	return judgesNodesAlone(q.class.profile.Plugin(plugin)) && len(q.class.profile.NominatedPodsForNode(node.Node().Name)) == 0
 }
 
 // judgesNodesAlone tells whether the verdict of a plugin on a node can only change with the node, with an object that is

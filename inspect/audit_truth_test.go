@@ -35,20 +35,27 @@ func (d *doubter) Worked() {
 }
 
 func (d *doubter) doubt() {
-	for _, class := range d.truth.classes {
-		believed, err := d.truth.judge(class)
+	for _, known := range d.truth.classes {
+		believed, err := d.truth.judge(known)
 		if err != nil {
 			d.t.Fatal(err)
 		}
 		d.checked++
-		all := judgementOf(d.truth.names, d.truth.ask(class).all(nil))
+		fresh := &class{profile: known.profile, hooks: known.hooks, pod: known.pod}
+		q := d.truth.ask(fresh)
+		fresh.verdicts = q.all(nil)
+		all := judgementOf(d.truth.names, fresh.verdicts)
+		if room := q.preempt(nil); all.fits == 0 && (room.node == "") != (believed.room.node == "") {
+			d.t.Errorf("%v: preemption makes room for pod %s on node %q, but the auditor believes %q",
+				d.cluster.Now(), known.pod.Name, room.node, believed.room.node)
+		}
 		if all.fits != believed.fits {
-			d.t.Errorf("%v: pod %s fits %d nodes, but the auditor believes %d", d.cluster.Now(), class.pod.Name, all.fits, believed.fits)
+			d.t.Errorf("%v: pod %s fits %d nodes, but the auditor believes %d", d.cluster.Now(), known.pod.Name, all.fits, believed.fits)
 		}
 		for i, plugin := range all.rejectedBy {
-			if known := believed.rejectedBy[i]; (plugin == "") != (known == "") {
+			if believed := believed.rejectedBy[i]; (plugin == "") != (believed == "") {
 				d.t.Errorf("%v: pod %s on node %s is rejected by %q, but the auditor believes %q",
-					d.cluster.Now(), class.pod.Name, all.names[i], plugin, known)
+					d.cluster.Now(), known.pod.Name, all.names[i], plugin, believed)
 			}
 		}
 	}
@@ -61,7 +68,7 @@ func scenarios(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv(scenariosSetting)
 	if text == "" {
-		return 50
+		return 8
 	}
 	number, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || number == 0 {

@@ -80,7 +80,7 @@ func (c *randomCluster) kinds() map[string]kindOfChange {
 		"CSIStorageCapacities": {8, c.changeCapacity},
 		"VolumeAttachments":    {6, c.changeAttachment},
 		"Services":             {4, c.changeService},
-		"PodDisruptionBudgets": {4, c.changeBudget},
+		"PodDisruptionBudgets": {8, c.changeBudget},
 	}
 }
 

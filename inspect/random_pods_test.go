@@ -53,8 +53,8 @@ func (c *randomCluster) addPod() {
 	if c.often(3) {
 		pod.Spec.Tolerations = []v1.Toleration{{Key: "keep", Operator: v1.TolerationOpExists}}
 	}
-	if c.often(3) {
-		pod.Spec.Priority = ptr.To(int32(c.random.IntN(3) * 100))
+	if c.often(7) {
+		pod.Spec.Priority = ptr.To(int32(c.random.IntN(4) * 100))
 	}
 	if c.often(1) {
 		pod.Spec.PreemptionPolicy = ptr.To(v1.PreemptNever)

@@ -4,6 +4,8 @@
 package scheduler
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	clientcache "k8s.io/client-go/tools/cache"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -122,9 +124,17 @@ func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
 		return
 	}
 	s.queue.Update(oldPod, newPod)
-	if nominated := oldPod.Status.NominatedNodeName; nominated != "" && nominated != newPod.Status.NominatedNodeName {
+	nominated := oldPod.Status.NominatedNodeName
+	if nominated != "" && (nominated != newPod.Status.NominatedNodeName || standsLessInTheWay(oldPod, newPod)) {
 		s.nominationGone(oldPod)
 	}
+}
+
+// standsLessInTheWay tells whether a pod for which a node is kept free may now leave more of it to others.
+func standsLessInTheWay(oldPod, newPod *v1.Pod) bool {
+	return slices.ContainsFunc(framework.PodEvents(oldPod, newPod, false), func(event fwk.ClusterEvent) bool {
+		return event.ActionType == fwk.UpdatePodScaleDown || event.ActionType == fwk.UpdatePodLabel
+	})
 }
 
 func (s *Scheduler) removeFromQueue(pod *v1.Pod) {
@@ -138,7 +148,7 @@ func (s *Scheduler) removeFromQueue(pod *v1.Pod) {
 	}
 }
 
-// nominationGone announces that a node is no longer kept free for a pod, to those that had to respect it.
+// nominationGone announces that a node, or some of it, is no longer kept free for a pod, to those that had to respect it.
 func (s *Scheduler) nominationGone(pod *v1.Pod) {
 	priority := corev1helpers.PodPriority(pod)
 	s.queue.Move(assignedPodDeleted(), pod, nil, func(waiting *v1.Pod) bool {

@@ -120,6 +120,14 @@ func TestNominationGoneWakesPodsOfTheSameOrLowerPriority(t *testing.T) {
 		"bound to another node": func(f *fixture, pod *v1.Pod) {
 			f.podUpdated(pod, changed(pod, func(pod *v1.Pod) { pod.Spec.NodeName = "n2" }))
 		},
+		"asks for less": func(f *fixture, pod *v1.Pod) {
+			f.podUpdated(pod, changed(pod, func(pod *v1.Pod) {
+				pod.Spec.Containers = makePod("less", "1").Spec.Containers
+			}))
+		},
+		"has other labels": func(f *fixture, pod *v1.Pod) {
+			f.podUpdated(pod, changed(pod, func(pod *v1.Pod) { pod.Labels = map[string]string{"x": "y"} }))
+		},
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,10 @@
 //     PodGroupPostFilter it makes no use, because pod groups are not scheduled as one.
 //   - Arguments: DefaultPreemptionArgs. MinCandidateNodesPercentage and MinCandidateNodesAbsolute say how many nodes with
 //     victims are enough to choose from: a share of the nodes that may become feasible, but at least so many.
-//   - Wakes on: nothing. It registers the deletion of assigned pods so that a pod that it holds back is asked about again
-//     then; whether the pod fits is for the plugins to say that rejected it.
+//   - Wakes on: the node that is nominated for a pod is deleted or changes, or is no longer nominated for it, so that the
+//     pod need not wait any longer for its victims there to end. It registers the deletion of assigned pods, too, so that a pod that it holds back is asked
+//     about again then; whether the pod fits is for the plugins to say that rejected it. If preemption helps nowhere, those
+//     that rejected the pod in dry runs count among them.
 //   - Reads: all nodes and the pods on them, disruption budgets, and the nodes that are nominated for pods.
 //
 // It writes to the API: victims get the condition DisruptionTarget and are deleted, and less important pods lose the
@@ -44,6 +46,7 @@ var (
 // Plugin implements DefaultPreemption.
 type Plugin struct {
 	evaluator *preemption.Evaluator
+	hooks     *preemption.DefaultHooks
 }
 
 // New builds the plugin from *configv1.DefaultPreemptionArgs, where nil means all defaults. The handle must have an
@@ -76,8 +79,12 @@ func build(object apiruntime.Object, handle fwk.Handle, synchronous bool) (fwk.P
 	if err != nil {
 		return nil, err
 	}
-	return &Plugin{evaluator: evaluator}, nil
+	return &Plugin{evaluator: evaluator, hooks: hooks}, nil
 }
+
+// PreemptionHooks returns what the plugin decides by, for those who want to know what it would do without having it done,
+// such as an audit. Any plugin that preempts can have such a method.
+func (pl *Plugin) PreemptionHooks() preemption.Hooks { return pl.hooks }
 
 // Name implements fwk.Plugin.
 func (pl *Plugin) Name() string { return Name }

@@ -64,21 +64,44 @@ func newPlugin(t *testing.T) *defaultpreemption.Plugin {
 	return plugin.(*defaultpreemption.Plugin)
 }
 
-// The hint never wakes anybody, whatever it is given.
-func TestHint(t *testing.T) {
-	plugin := newPlugin(t)
-	hint := fixture.Hint(t, plugin, fwk.AssignedPod, fwk.Delete)
-	victim := fixture.Pod("v", fixture.OnNode("a"))
-	fixture.CheckHint(t, hint, fixture.Pod("p"), victim, nil, fwk.QueueSkip)
+// The deletion of a pod never wakes anybody, whatever the hint is given.
+func TestHintAfterPodDeleted(t *testing.T) {
+	hint := fixture.Hint(t, newPlugin(t), fwk.AssignedPod, fwk.Delete)
+	fixture.CheckHint(t, hint, fixture.Pod("p"), fixture.Pod("v", fixture.OnNode("a")), nil, fwk.QueueSkip)
 	fixture.CheckHint(t, hint, fixture.Pod("p"), nil, nil, fwk.QueueSkip)
-	if events, err := plugin.EventsToRegister(t.Context()); err != nil || len(events) != 1 {
-		t.Errorf("registered %v and error %v, want one event", events, err)
+}
+
+// A pod whose victims are ending need not wait for them if their node is gone, or may not take it any more.
+func TestHintAfterNodeChange(t *testing.T) {
+	plugin := newPlugin(t)
+	changes := fwk.Delete | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint | fwk.UpdateNodeAllocatable | fwk.UpdateNodeDeclaredFeature
+	hint := fixture.Hint(t, plugin, fwk.Node, changes)
+	nominated := fixture.Pod("p")
+	nominated.Status.NominatedNodeName = "a"
+	a, b := fixture.Node("a"), fixture.Node("b")
+	fixture.CheckHint(t, hint, nominated, a, nil, fwk.Queue)
+	fixture.CheckHint(t, hint, nominated, a, a, fwk.Queue)
+	fixture.CheckHint(t, hint, nominated, b, nil, fwk.QueueSkip)
+	fixture.CheckHint(t, hint, nominated, b, b, fwk.QueueSkip)
+	fixture.CheckHint(t, hint, fixture.Pod("q"), a, nil, fwk.QueueSkip)
+	fixture.CheckHintObjects(t, hint, nominated, a)
+	one, ok := plugin.HintClass(nominated)
+	another, okToo := plugin.HintClass(fixture.Pod("q"))
+	if !ok || !okToo || one == another {
+		t.Error("pods with different nominations should not be of the same class")
 	}
-	one, ok := plugin.HintClass(fixture.Pod("p"))
-	another, okToo := plugin.HintClass(fixture.Pod("q", fixture.OnNode("a")))
-	if !ok || !okToo || one != another {
-		t.Error("the hint is not asked once for all pods")
-	}
+}
+
+// Without a nomination there are no victims to wait for.
+func TestHintAfterUpdateOfItself(t *testing.T) {
+	hint := fixture.Hint(t, newPlugin(t), fwk.TargetPod, fwk.Update)
+	nominated, plain := fixture.Pod("p"), fixture.Pod("p")
+	nominated.Status.NominatedNodeName = "a"
+	fixture.CheckHint(t, hint, plain, nominated, plain, fwk.Queue)
+	fixture.CheckHint(t, hint, nominated, plain, nominated, fwk.QueueSkip)
+	fixture.CheckHint(t, hint, nominated, nominated, nominated, fwk.QueueSkip)
+	fixture.CheckHint(t, hint, plain, plain, plain, fwk.QueueSkip)
+	fixture.CheckHintObjects(t, hint, plain, nil)
 }
 
 func TestPodGroupPostFilter(t *testing.T) {

@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -235,5 +237,32 @@ func TestNewSynchronous(t *testing.T) {
 	}
 	if status := w.Plugin(defaultpreemption.Name).(fwk.PreEnqueuePlugin).PreEnqueue(t.Context(), preemptor); !status.IsSuccess() {
 		t.Errorf("the pod is held back: %s", status.Message())
+	}
+}
+
+// A pod for which nothing can be done waits for those that rejected it in dry runs, and one with victims for this plugin.
+func TestWhomPodsWaitFor(t *testing.T) {
+	tests := []struct {
+		name    string
+		victims []apiruntime.Object
+		want    []string
+	}{
+		{"no victims", nil, nil},
+		{"victims do not help", []apiruntime.Object{pod("v", 1, "1", fixture.OnNode("a")), pod("w", 20, "1", fixture.OnNode("a"))}, []string{"NodeResourcesFit"}},
+		{"victims help", []apiruntime.Object{pod("v", 1, "1", fixture.OnNode("a"))}, []string{"DefaultPreemption"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			preemptor := pod("p", 10, "2")
+			w := newWorld(t, nil, append(tt.victims, preemptor, node("a", "2"))...)
+			state, _ := w.Filter(t, preemptor)
+			statuses := framework.NewNodeToStatus(map[string]*fwk.Status{
+				"a": fwk.NewStatus(fwk.Unschedulable).WithPlugin("NodePorts"),
+			}, nil)
+			w.RunPostFilterPlugins(t.Context(), state, preemptor, statuses)
+			if diff := cmp.Diff(tt.want, sets.List(framework.DryRunRejectors(state)), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("plugins differ (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

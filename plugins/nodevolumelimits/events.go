@@ -42,7 +42,11 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Add},
-			QueueingHintFn: framework.HintFor(afterClaimAdded),
+			QueueingHintFn: framework.HintFor(afterClaimChange),
+		},
+		{
+			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Update},
+			QueueingHintFn: framework.HintFor(afterClaimChange),
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.VolumeAttachment, ActionType: fwk.Delete},
@@ -100,9 +104,10 @@ func (pl *Plugin) afterPodDeleted(_ klog.Logger, _, deleted, _ *v1.Pod) (fwk.Que
 	return fwk.QueueSkip, nil
 }
 
-// afterClaimAdded wakes the pod if it uses the claim.
-func afterClaimAdded(_ klog.Logger, pod *v1.Pod, _, added *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
-	if added == nil || podvolumes.Uses(pod, added) {
+// afterClaimChange wakes the pod if it uses the claim, and the claim is new or has got a volume, which may be one that
+// does not count.
+func afterClaimChange(_ klog.Logger, pod *v1.Pod, before, now *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
+	if now == nil || podvolumes.Uses(pod, now) && (before == nil || before.Spec.VolumeName != now.Spec.VolumeName) {
 		return fwk.Queue, nil
 	}
 	return fwk.QueueSkip, nil

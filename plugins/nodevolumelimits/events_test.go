@@ -114,6 +114,16 @@ func TestHintAfterClaimAdded(t *testing.T) {
 	fixture.CheckHintObjects(t, hint, claiming("c"), nil)
 }
 
+// A claim may get a volume that does not count.
+func TestHintAfterClaimUpdated(t *testing.T) {
+	hint := fixture.Hint(t, newPlugin(t), fwk.PersistentVolumeClaim, fwk.Update)
+	unbound, bound := fixture.Claim("c"), fixture.Claim("c")
+	bound.Spec.VolumeName = "v"
+	fixture.CheckHint(t, hint, claiming("b", "c"), unbound, bound, fwk.Queue)
+	fixture.CheckHint(t, hint, claiming("b", "c"), bound, bound, fwk.QueueSkip)
+	fixture.CheckHint(t, hint, claiming("b"), unbound, bound, fwk.QueueSkip)
+}
+
 func TestHintAfterDetached(t *testing.T) {
 	tests := []struct {
 		name string

@@ -33,6 +33,12 @@ func moreEvents(plugin string) []fwk.ClusterEvent {
 		return []fwk.ClusterEvent{
 			{Resource: fwk.Node, ActionType: fwk.Add}, {Resource: fwk.CSINode, ActionType: fwk.Delete},
 			{Resource: fwk.CSIDriver, ActionType: fwk.Update | fwk.Delete},
+			{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Update},
+		}
+	case "DefaultPreemption":
+		return []fwk.ClusterEvent{
+			{Resource: fwk.Node, ActionType: fwk.Delete | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint | fwk.UpdateNodeAllocatable | fwk.UpdateNodeDeclaredFeature},
+			{Resource: fwk.TargetPod, ActionType: fwk.Update},
 		}
 	case "VolumeBinding":
 		return []fwk.ClusterEvent{{Resource: fwk.CSIDriver, ActionType: fwk.Delete}}
