@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -402,7 +403,11 @@ func TestIgnorableExtenderIsCutShort(t *testing.T) {
 	f.TryScheduleOne(ctx)
 	f.runTasks()
 	if len(f.seen.bound) > 0 || len(f.seen.failures) != 1 {
-		t.Errorf("bound %v, failures %v; want none, one", f.seen.bound, f.seen.failures)
+		t.Fatalf("bound %v, failures %v; want none, one", f.seen.bound, f.seen.failures)
+	}
+	// Other calls fail, too, once the context has ended; this one must not have been passed over.
+	if got := f.seen.failures[0].Status.Message(); !strings.HasPrefix(got, "asking extender E") {
+		t.Errorf("the attempt failed with %q, want the error of the extender", got)
 	}
 }
 
