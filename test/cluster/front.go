@@ -110,7 +110,10 @@ func (f *Front) pass(w http.ResponseWriter, r *http.Request, attributes *attribu
 		reset(r)
 	}
 	if attributes.Verb != "watch" {
-		r = r.WithContext(context.WithoutCancel(r.Context()))
+		// A context that can't end at all would have the proxy look at the connection instead.
+		ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+		defer cancel()
+		r = r.WithContext(ctx)
 	}
 	proxy := httputil.ReverseProxy{
 		Rewrite:       func(out *httputil.ProxyRequest) { out.SetURL(backend.url) },
