@@ -71,6 +71,7 @@ func newRace(t *testing.T, seed uint64) *race {
 		t.Fatal(err)
 	}
 	r.queue = queue
+	r.queue.maxBatch = 1 + int(seed%5)
 	return r
 }
 

@@ -5,6 +5,8 @@ package queue
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +129,56 @@ func TestEventsInFlightAreBounded(t *testing.T) {
 	f.giveBack(late, "P")
 	f.wantPool("stuck", PoolBackoff) // nobody knows what it missed
 	f.wantPool("late", PoolUnschedulable)
+}
+
+// A pod that is in flight for a million events, each with objects of its own, keeps less than 16 MB of them, and is not
+// forgotten.
+func TestEventsInFlightTakeLittleMemory(t *testing.T) {
+	pod := newPod("assigned", label("app", "web"))
+	pod.Spec.Containers = make([]v1.Container, 2)
+	large := node.DeepCopy()
+	for i := range 50 {
+		large.Status.Images = append(large.Status.Images, v1.ContainerImage{Names: []string{fmt.Sprintf("registry/image:%0100d", i)}})
+	}
+	for _, test := range []struct {
+		name   string
+		events int
+		object func() any
+	}{
+		{"pods", 1_000_000, func() any { version := *pod; return &version }},
+		{"nodes", 20_000, func() any { return large.DeepCopy() }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, withPlugins(plugin("P", nodeAdded, answering(fwk.QueueSkip, nil))))
+			f.Add(newPod("stuck"))
+			stuck := f.pop("stuck")
+			f.Add(newPod("newer"))
+			before, most := memoryInUse(), uint64(0)
+			for i := range test.events {
+				f.Move(nodeAdded, test.object(), test.object(), nil)
+				if i < 20_000 && i%1_000 == 0 || i == test.events-1 {
+					most = max(most, memoryInUse())
+				}
+			}
+			if grown := int64(most) - int64(before); grown > 16<<20 {
+				t.Errorf("events in flight take %d bytes, want at most 16 MiB", grown)
+			}
+			newer := f.pop("newer")
+			f.Move(nodeAdded, test.object(), test.object(), nil)
+			f.giveBack(stuck, "P")
+			f.giveBack(newer, "P")
+			f.wantPool("stuck", PoolBackoff) // nobody knows what it missed
+			f.wantPool("newer", PoolUnschedulable)
+			wantEqual(t, "bytes of events that nobody needs", f.inFlight.bytes, 0)
+		})
+	}
+}
+
+func memoryInUse() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
 }
 
 func TestUpdateInFlightIsAskedAboutForThatPodOnly(t *testing.T) {

@@ -6,7 +6,10 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -137,5 +140,41 @@ func BenchmarkNominatedPodsForNode(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n.NominatedPodsForNode("node")
+	}
+}
+
+// How long pods are waited for, at most, while an event wakes many others.
+func BenchmarkPopWhileManyWake(b *testing.B) {
+	const pods = 100_000
+	q := newBenchmark(b, pods, func(int) (string, string) { return "P", "round" }, plugin("P", nodeAdded, nil))
+	var waits []time.Duration
+	for b.Loop() {
+		var woken atomic.Bool
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for !woken.Load() {
+				started := time.Now()
+				info := q.TryPop()
+				waits = append(waits, time.Since(started))
+				if info != nil {
+					q.Done(info.Pod.UID)
+					defer q.Add(info.Pod)
+				}
+			}
+		}()
+		q.Move(nodeAdded, nil, node, nil)
+		woken.Store(true)
+		<-done
+		b.StopTimer()
+		parkAgain(b, q, "P")
+		b.StartTimer()
+	}
+	slices.Sort(waits)
+	for _, shown := range []struct {
+		unit string
+		of   float64
+	}{{"median-ns", 0.5}, {"99.9%-ns", 0.999}, {"worst-ns", 1}} {
+		b.ReportMetric(float64(waits[int(shown.of*float64(len(waits)-1))].Nanoseconds()), shown.unit)
 	}
 }

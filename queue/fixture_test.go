@@ -231,3 +231,7 @@ func gatedWhile(name string, shut *bool, event fwk.ClusterEvent) *testPlugin {
 	}
 	return gate
 }
+
+func infoAt(timestamp time.Time) *framework.QueuedPodInfo {
+	return framework.NewQueuedPodInfo(newPod("pod"), timestamp)
+}

@@ -71,7 +71,7 @@ func (q *Queue) completed(now time.Time) []*queuedPod {
 	var completed []*queuedPod
 	for _, heap := range []*podHeap{&q.backoff, &q.errorBackoff} {
 		pod := heap.first()
-		for ; pod != nil && len(completed) < maxRequeueBatch && !q.backingOff(pod.QueuedPodInfo, now); pod = heap.first() {
+		for ; pod != nil && len(completed) < q.maxBatch && !q.backingOff(pod.QueuedPodInfo, now); pod = heap.first() {
 			heap.remove(pod)
 			pod.wake = verdict{strategy: Immediately}
 			completed = append(completed, pod)

@@ -20,6 +20,8 @@ type inFlight struct {
 	// before and last span the log: events that some pod needs come after before, up to last.
 	before, last *recordedEvent
 	length       int
+	// bytes is about how much memory the events and their objects take.
+	bytes int
 	// limit is how many events the log holds at most.
 	limit int
 	// observer may be nil.
@@ -43,8 +45,15 @@ type recordedEvent struct {
 	// onlyFor is the pod that the event is about, if it concerns no other: an update of a pod in flight, or a request
 	// to activate it.
 	onlyFor types.UID
+	bytes   int
 	next    *recordedEvent
 }
+
+// maxInFlightBytes bounds the memory that events in the log keep, since their objects may be gone otherwise.
+const maxInFlightBytes = 12 << 20
+
+// eventFootprint is what an event takes without its objects.
+const eventFootprint = 256
 
 func newInFlight(limit int, observer Observer) inFlight {
 	start := &recordedEvent{}
@@ -73,13 +82,19 @@ func (f *inFlight) record(what occurrence, onlyFor types.UID) {
 	if f.oldestFirst.Len() == 0 {
 		return
 	}
-	f.last.next = &recordedEvent{occurrence: what, onlyFor: onlyFor}
+	bytes := eventFootprint + footprint(what.oldObj) + footprint(what.newObj)
+	f.last.next = &recordedEvent{occurrence: what, onlyFor: onlyFor, bytes: bytes}
 	f.last = f.last.next
 	f.length++
+	f.bytes += bytes
 	f.observe(what.label(), 1)
-	if f.length <= f.limit {
-		return
+	for f.length > f.limit || f.bytes > maxInFlightBytes {
+		f.letGo()
 	}
+}
+
+// letGo ends the interest of the oldest pods in the log, and forgets what no other pod needs.
+func (f *inFlight) letGo() {
 	full := f.before
 	for front := f.oldestFirst.Front(); front != nil && front.Value.(*inFlightPod).before == full; front = f.oldestFirst.Front() {
 		pod := f.oldestFirst.Remove(front).(*inFlightPod)
@@ -118,6 +133,7 @@ func (f *inFlight) trim() {
 	for f.before != keepAfter {
 		f.before = f.before.next
 		f.length--
+		f.bytes -= f.before.bytes
 		f.observe(f.before.label(), -1)
 	}
 	if f.oldestFirst.Len() == 0 {

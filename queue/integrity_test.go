@@ -44,6 +44,12 @@ func (s *tally) PodMoved(move PodMove) {
 	}
 }
 
+func (s *tally) PodsMoved(moves []PodMove) {
+	for _, move := range moves {
+		s.PodMoved(move)
+	}
+}
+
 func (s *tally) countRejectors(move PodMove, by int) {
 	for plugin := range move.Pod.RejectorPlugins() {
 		s.rejectors[plugin] += by

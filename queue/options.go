@@ -47,7 +47,8 @@ type Options struct {
 	// MaxInUnschedulable is how long a pod waits for an event until it is tried again without one; zero means the default.
 	MaxInUnschedulable time.Duration
 	// MaxInFlightEvents bounds the events that are kept for pods in flight. A pod for which more were kept since it was
-	// popped is tried again after its backoff if it fails, whatever they were. Zero means the default.
+	// popped is tried again after its backoff if it fails, whatever they were. Zero means the default. Fewer are kept if
+	// they and their objects would take more than about 12 MiB.
 	MaxInFlightEvents int
 	// DisablePopFromBackoff has Pop wait while the only pods that could be tried are backing off. By default those that
 	// a plugin rejected are popped early, the one whose backoff ends first.

@@ -28,6 +28,9 @@ var (
 // ErrClosed is what [Queue.Pop] returns once the queue is closed and has no pod left to pop.
 var ErrClosed = errors.New("the scheduling queue is closed")
 
+// defaultMaxBatch has Pop wait for some dozens of microseconds.
+const defaultMaxBatch = 64
+
 // Queue is the scheduling queue. Its methods are safe for concurrent use.
 type Queue struct {
 	// These never change.
@@ -44,6 +47,7 @@ type Queue struct {
 	popFromBackoff     bool
 	observer           Observer
 	batchObserver      BatchObserver // the same, or nil
+	maxBatch           int           // how many pods become poppable at once when many are requeued, while Pop waits
 
 	// Nominator knows the nominated pods; the queue keeps it up to date. It has its own lock.
 	*Nominator
@@ -67,6 +71,8 @@ type Queue struct {
 	moves     []PodMove
 	asked     asked
 	askedPods iter.Seq[*v1.Pod]
+	// fetched means nothing; it is there so that fetch has a result.
+	fetched int
 
 	// readyMu is held for moments only. It guards the following fields, and pods of the heaps. A pod can be popped as
 	// soon as readyMu is free, unless it was taken out of its heap.
@@ -106,6 +112,7 @@ func New(ctx context.Context, options Options) (*Queue, error) {
 		errorBackoff:       newPodHeap(errorBackoffLess),
 		inFlight:           newInFlight(options.MaxInFlightEvents, options.Observer),
 	}
+	q.maxBatch = defaultMaxBatch
 	q.observe(options.Observer)
 	q.askedPods = q.asked.all
 	q.active, q.backoff = newPodHeap(q.activeLess), newPodHeap(q.backoffLess)
