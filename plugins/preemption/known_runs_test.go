@@ -13,9 +13,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/preemption"
@@ -41,8 +41,7 @@ func (f *countingFilter) AppendFilterKey(key []byte, _ fwk.CycleState, _ *v1.Pod
 // history is a cluster that changes, with two evaluators: one that tries every node each time, and one that remembers.
 type history struct {
 	random    *rand.Rand
-	cache     *cache.Cache
-	snapshot  *cache.Snapshot
+	nodes     fixture.Slots
 	world     *fixture.World
 	filter    *countingFilter
 	nominated map[string][]*v1.Pod
@@ -54,8 +53,7 @@ type history struct {
 
 func newHistory(t *testing.T, seed uint64, preemptors []*v1.Pod, budgets ...*policyv1.PodDisruptionBudget) *history {
 	h := &history{
-		random: rand.New(rand.NewPCG(seed, 3)), cache: cache.New(cache.Options{}), snapshot: &cache.Snapshot{},
-		filter: &countingFilter{}, nominated: map[string][]*v1.Pod{},
+		random: rand.New(rand.NewPCG(seed, 3)), filter: &countingFilter{}, nominated: map[string][]*v1.Pod{},
 	}
 	all := objects{}
 	for _, p := range preemptors {
@@ -68,7 +66,7 @@ func newHistory(t *testing.T, seed uint64, preemptors []*v1.Pod, budgets ...*pol
 	plugins["Counting"] = factoryOf(h.filter)
 	h.world = fixture.NewWorld(t, fixture.WorldOptions{
 		Objects: all, Client: fake.NewClientset(), Registry: plugins, Plugins: []string{"NodePorts", "NodeResourcesFit", "Counting"},
-		Parallelism: 1, Go: drop, Nominated: h.nominated, Snapshot: h.snapshot, Seed: seed,
+		Parallelism: 1, Go: drop, Nominated: h.nominated, Snapshot: &h.nodes, Seed: seed,
 	})
 	build := func(hooks preemption.Hooks) *preemption.Evaluator {
 		e, err := preemption.NewEvaluator(preemption.Options{PluginName: "Test", Handle: h.world.Framework, Hooks: hooks})
@@ -81,22 +79,19 @@ func newHistory(t *testing.T, seed uint64, preemptors []*v1.Pod, budgets ...*pol
 	h.plain = build(ownHooks{preemption.NewDefaultHooks(options)})
 	h.fast = build(preemption.NewDefaultHooks(options))
 	for n := range 8 {
-		if err := h.cache.AddNode(node(fmt.Sprint("n", n), "4")); err != nil {
-			t.Fatal(err)
-		}
+		h.nodes.Set(n, fixture.NodeInfo(node(fmt.Sprint("n", n), "4")))
 	}
 	return h
 }
 
 // change adds a pod, removes one, or nominates a node for one.
 func (h *history) change(t *testing.T) {
-	var err error
 	switch name := fmt.Sprint("n", h.random.IntN(8)); {
 	case h.random.IntN(8) == 0:
 		h.nominated[name] = []*v1.Pod{pod("nominated-"+name, int32(h.random.IntN(7)), "1")}
 	case h.random.IntN(3) == 0 && len(h.pods) > 0:
 		i := h.random.IntN(len(h.pods))
-		err = h.cache.RemovePod(h.pods[i])
+		h.edit(t, h.pods[i].Spec.NodeName, func(node *framework.NodeInfo) error { return node.RemovePod(klog.Logger{}, h.pods[i]) })
 		h.pods = append(h.pods[:i:i], h.pods[i+1:]...)
 	default:
 		h.made++
@@ -105,11 +100,26 @@ func (h *history) change(t *testing.T) {
 			started(h.random.IntN(3))(added)
 		}
 		h.pods = append(h.pods, added)
-		err = h.cache.AddPod(added)
+		h.add(t, added)
 	}
-	if err != nil {
+}
+
+func (h *history) add(t *testing.T, pod *v1.Pod) {
+	h.edit(t, pod.Spec.NodeName, func(node *framework.NodeInfo) error {
+		node.AddPod(pod)
+		return nil
+	})
+}
+
+// edit replaces a node by what change makes of a copy of it.
+func (h *history) edit(t *testing.T, name string, change func(*framework.NodeInfo) error) {
+	t.Helper()
+	slot, _ := h.nodes.Slot(name)
+	edited := h.nodes.Infos()[slot].Clone() // every slot has a node
+	if err := change(edited); err != nil {
 		t.Fatal(err)
 	}
+	h.nodes.Set(slot, edited)
 }
 
 // preempt asks an evaluator, and describes what it says.
@@ -118,7 +128,7 @@ func (h *history) preempt(t *testing.T, e *preemption.Evaluator, preemptor *v1.P
 	if _, status, _ := h.world.RunPreFilterPlugins(t.Context(), state, preemptor); !status.IsSuccess() {
 		t.Fatal(status)
 	}
-	all, _ := h.snapshot.List()
+	all, _ := h.nodes.List()
 	which := make([]int32, len(all))
 	statuses := []*fwk.Status{fwk.NewStatus(fwk.Unschedulable, "no room")}
 	for i, node := range all {
@@ -142,9 +152,6 @@ func TestRememberedDryRunsDecideAsFreshOnes(t *testing.T) {
 			for range h.random.IntN(3) {
 				h.change(t)
 			}
-			if err := h.cache.UpdateSnapshot(h.snapshot); err != nil {
-				t.Fatal(err)
-			}
 			preemptor := preemptors[h.random.IntN(len(preemptors))]
 			want := h.preempt(t, h.plain, preemptor)
 			if got := h.preempt(t, h.fast, preemptor); got != want {
@@ -162,15 +169,7 @@ func TestRememberedDryRunsDecideAsFreshOnes(t *testing.T) {
 func TestDryRunsAreNotRepeated(t *testing.T) {
 	preemptors := []*v1.Pod{pod("p", 3, "2"), pod("alike", 3, "2"), pod("hopeless", 0, "2")}
 	h := newHistory(t, 1, preemptors)
-	add := func(name, node string) {
-		t.Helper()
-		if err := h.cache.AddPod(pod(name, 1, "4", on(node))); err != nil {
-			t.Fatal(err)
-		}
-		if err := h.cache.UpdateSnapshot(h.snapshot); err != nil {
-			t.Fatal(err)
-		}
-	}
+	add := func(name, node string) { h.add(t, pod(name, 1, "4", on(node))) }
 	for n := range 8 {
 		add(fmt.Sprint("v", n), fmt.Sprint("n", n))
 	}
