@@ -32,7 +32,7 @@ func BuildBinaries(folder string) (Binaries, error) {
 		{".", "k8s.io/kubernetes/cmd/kube-scheduler", built.KubeScheduler},
 		{".", "./customscheduler", built.Custom},
 	} {
-		command := exec.Command("go", "build", "-o", build.to, build.target)
+		command := exec.Command("go", "build", "-ldflags=-s -w", "-o", build.to, build.target)
 		command.Dir = build.module
 		if output, err := command.CombinedOutput(); err != nil {
 			return Binaries{}, fmt.Errorf("building %s: %w\n%s", build.target, err, output)
