@@ -129,6 +129,7 @@ func (c *randomCluster) changeClaim() {
 			c.patch(claim, c.one(
 				`{"metadata":{"labels":{"note":"a"}}}`,
 				`{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}`,
+				`{"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}}}`, // be it true or not
 			))
 		},
 		func() { c.remove(claim) })

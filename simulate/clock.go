@@ -37,6 +37,9 @@ func (c *virtualClock) Now() time.Time {
 // Since implements clock.PassiveClock.
 func (c *virtualClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
+// StandsStill tells plugins that no time passes while one of them waits for something, which would thus never come.
+func (c *virtualClock) StandsStill() bool { return true }
+
 // moveTo moves the time on without firing anything; a time that has passed already changes nothing.
 func (c *virtualClock) moveTo(t time.Time) {
 	c.mu.Lock()

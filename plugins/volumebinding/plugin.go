@@ -146,7 +146,21 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err := pl.listen(cluster, timeout); err != nil {
 		return nil, err
 	}
+	pl.waiting.hopeless = standsStill(handle)
 	return pl, nil
+}
+
+// standsStill tells whether the clock of the handle only moves when no plugin is at work, as in a simulation. To wait for
+// anything would be to wait for ever.
+func standsStill(handle fwk.Handle) bool {
+	timed, ok := handle.(interface {
+		Clock() clock.WithDelayedExecution
+	})
+	if !ok {
+		return false
+	}
+	stands, ok := timed.Clock().(interface{ StandsStill() bool })
+	return ok && stands.StandsStill()
 }
 
 // listen makes everything that follows claims and volumes.

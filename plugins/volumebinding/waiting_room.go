@@ -21,6 +21,8 @@ const checkInterval = time.Second
 type waitingRoom struct {
 	clock   clock.WithTicker
 	timeout time.Duration
+	// hopeless tells that nothing changes while somebody waits.
+	hopeless bool
 	// leave ends the listening to informers.
 	leave []func() error
 
@@ -55,7 +57,7 @@ func (w *waitingRoom) close() error {
 }
 
 // until returns when the condition is met or fails, when the timeout is over, or when the context ends. The condition is
-// checked at once, and then whenever something changes.
+// checked at once, and then whenever something changes; where nothing can change, that is all.
 func (w *waitingRoom) until(ctx context.Context, met func() (bool, error)) error {
 	start := w.clock.Now()
 	timeout := w.clock.NewTimer(w.timeout)
@@ -67,6 +69,9 @@ func (w *waitingRoom) until(ctx context.Context, met func() (bool, error)) error
 		changed := w.nextChange()
 		if done, err := met(); done || err != nil {
 			return err
+		}
+		if w.hopeless {
+			return fmt.Errorf("the claims are not bound, and nothing binds them while the pod waits: %w", context.DeadlineExceeded)
 		}
 		select {
 		case <-changed:
