@@ -12,7 +12,7 @@ ARG TARGETOS
 ARG TARGETARCH
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
-    go build -trimpath -ldflags='-s -w' -o /rouse ./cmd/rouse
+    go build -trimpath -ldflags='-s -w -X k8s.io/component-base/version.gitVersion=v1.37.1 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37' -o /rouse ./cmd/rouse
 
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /rouse /rouse

@@ -5,6 +5,10 @@ FUZZTIME ?= 10s
 BENCHTIME ?= 200ms
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# The version of Kubernetes that Rouse behaves like, for build info and --show-hidden-metrics-for-version.
+VERSION = k8s.io/component-base/version
+LDFLAGS = -X $(VERSION).gitVersion=v1.37.1 -X $(VERSION).gitMajor=1 -X $(VERSION).gitMinor=37
+
 # The race detector needs a C compiler; without one the tests run without it.
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 # Modules of their own that use this one.
@@ -17,7 +21,7 @@ help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/rouse
-	$(GO) build -trimpath -o bin/rouse ./cmd/rouse
+	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/rouse ./cmd/rouse
 
 test: ## check the import rules, then run every test with the race detector; examples, parity and a real API server included
 	$(GO) test -vet=off .
