@@ -49,10 +49,9 @@ func (s *Scheduler) findNode(ctx context.Context, a *attempt) (string, *failure)
 // bestNode returns the name of the best node, empty if none takes the pod. The status is an error or nil.
 func (s *Scheduler) bestNode(ctx context.Context, search *search) (string, *fwk.Status) {
 	result, status, narrowing := search.profile.RunPreFilterPlugins(ctx, search.state, search.pod)
-	// A plugin that left nodes out is among those that could change their minds.
-	if narrowing.Len() > 0 {
-		search.diagnosis.UnschedulablePlugins = narrowing.Clone()
-	}
+	// A plugin that left nodes out is among those that could change their minds. As in kube-scheduler, the set is one with
+	// that of all rejectors: the reason of the nodes left out also names those that reject the nominated node.
+	search.diagnosis.UnschedulablePlugins = narrowing
 	if status.IsRejected() {
 		search.rejectAll(status)
 		return "", nil

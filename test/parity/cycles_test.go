@@ -387,27 +387,27 @@ func (s *ourScheduler) apply(step step) {
 	if step.Bound || isPod && step.Removed {
 		s.confirm()
 	}
-	if old, found := s.world.get(step.Object).(*v1.Pod); found && isPod { // pods don't move
-		changed := pod.DeepCopy()
-		changed.UID, changed.Spec.NodeName = old.UID, old.Spec.NodeName
-		pod = changed
-		s.change(pod, step.Removed)
+	if isPod {
+		s.change(s.feasible(pod), step.Removed)
 		return
 	}
-	switch object := step.Object.(type) {
-	case *v1.Node:
-		if step.Removed && s.claimsOn(object.Name) {
-			return
-		}
-	case *v1.Pod:
-		if name := object.Spec.NodeName; name != "" && s.world.get(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}) == nil {
-			without := object.DeepCopy()
-			without.Spec.Volumes = nil
-			s.change(without, step.Removed)
-			return
-		}
+	if node, ok := step.Object.(*v1.Node); ok && step.Removed && s.claimsOn(node.Name) {
+		return
 	}
 	s.change(step.Object, step.Removed)
+}
+
+// feasible returns a pod as it can be: pods don't move, and those on unknown nodes have no volumes; see claimsOn.
+func (s *ourScheduler) feasible(pod *v1.Pod) *v1.Pod {
+	changed := pod.DeepCopy()
+	if old, found := s.world.get(pod).(*v1.Pod); found {
+		changed.UID, changed.Spec.NodeName = old.UID, old.Spec.NodeName
+	}
+	name := changed.Spec.NodeName
+	if name != "" && s.world.get(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}) == nil {
+		changed.Spec.Volumes = nil
+	}
+	return changed
 }
 
 // claimsOn tells whether a pod on a node has volumes. Whether the claims of pods on unknown nodes are in use depends, in
