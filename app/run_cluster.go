@@ -93,8 +93,10 @@ func (c *cluster) startEvents(ctx context.Context) error {
 	return nil
 }
 
-// close ends what connect began, once the informers have been stopped.
+// close ends what connect began, once the context of the informers has ended, and waits for these.
 func (c *cluster) close() {
+	c.informers.Shutdown()
+	c.custom.Shutdown()
 	c.events.Shutdown()
 	c.coreEvents.Shutdown()
 	if c.name != nil {

@@ -260,7 +260,7 @@ func (c *cluster) checkQueue() {
 		"active PopFromBackoffQ: 1", "active BackoffComplete: 2")
 	c.contains("queue_incoming_pods_total", "backoff ScheduleAttemptFailure", "unschedulable ScheduleAttemptFailure")
 	c.check("unschedulable_pods",
-		"NodeAffinity default-scheduler: 0", "NodeResourcesFit default-scheduler: 0", "SchedulingGates default-scheduler: 1")
+		"DefaultPreemption default-scheduler: 0", "NodeAffinity default-scheduler: 0", "NodeResourcesFit default-scheduler: 0", "SchedulingGates default-scheduler: 1")
 	c.has("inflight_events", "PodPopped: 0")
 	c.has("queueing_hint_execution_duration_seconds", "NodeAffinity NodeUpdateNodeLabel Queue: 1 in 0")
 }

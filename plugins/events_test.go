@@ -23,6 +23,8 @@ import (
 // without a line register nothing.
 const wantRegistrations = `
 DefaultPreemption     AssignedPod                        Delete                                      hint
+DefaultPreemption     Node                               Delete|UpdateNodeAllocatable|UpdateNodeLabel|UpdateNodeTaint|UpdateNodeDeclaredFeature hint
+DefaultPreemption     TargetPod                          Update                                      hint
 InterPodAffinity      AssignedPod                        Add|Delete|UpdatePodLabel                   hint
 InterPodAffinity      Namespace                          Add|Update                                  hint
 InterPodAffinity      Node                               Add|UpdateNodeLabel                         hint
@@ -44,6 +46,7 @@ NodeUnschedulable     TargetPod                          UpdatePodToleration    
 NodeVolumeLimits      AssignedPod                        Delete                                      hint
 NodeVolumeLimits      Node                               Add                                         NOHINT
 NodeVolumeLimits      PersistentVolumeClaim              Add                                         hint
+NodeVolumeLimits      PersistentVolumeClaim              Update                                      hint
 NodeVolumeLimits      storage.k8s.io/CSIDriver           Update|Delete                               hint
 NodeVolumeLimits      storage.k8s.io/CSINode             Add                                         NOHINT
 NodeVolumeLimits      storage.k8s.io/CSINode             Delete                                      NOHINT

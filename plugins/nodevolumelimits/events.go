@@ -42,11 +42,11 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Add},
-			QueueingHintFn: framework.HintFor(afterClaimChange),
+			QueueingHintFn: framework.HintFor(afterClaimAdded),
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Update},
-			QueueingHintFn: framework.HintFor(afterClaimChange),
+			QueueingHintFn: framework.HintFor(afterClaimUpdate),
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.VolumeAttachment, ActionType: fwk.Delete},
@@ -104,13 +104,21 @@ func (pl *Plugin) afterPodDeleted(_ klog.Logger, _, deleted, _ *v1.Pod) (fwk.Que
 	return fwk.QueueSkip, nil
 }
 
-// afterClaimChange wakes the pod if it uses the claim, and the claim is new or has got a volume, which may be one that
-// does not count.
-func afterClaimChange(_ klog.Logger, pod *v1.Pod, before, now *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
-	if now == nil || podvolumes.Uses(pod, now) && (before == nil || before.Spec.VolumeName != now.Spec.VolumeName) {
+// afterClaimAdded wakes the pod if it uses the claim.
+func afterClaimAdded(_ klog.Logger, pod *v1.Pod, _, added *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
+	if added == nil || podvolumes.Uses(pod, added) {
 		return fwk.Queue, nil
 	}
 	return fwk.QueueSkip, nil
+}
+
+// afterClaimUpdate wakes the pod if it uses the claim and the claim has got a volume, which may be one that does not
+// count.
+func afterClaimUpdate(logger klog.Logger, pod *v1.Pod, before, now *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
+	if before != nil && now != nil && before.Spec.VolumeName == now.Spec.VolumeName {
+		return fwk.QueueSkip, nil
+	}
+	return afterClaimAdded(logger, pod, before, now)
 }
 
 // afterDetached wakes the pod if it has any claim, or has an inline volume for the driver that detached one.
