@@ -20,11 +20,8 @@ func catchSignals(parent context.Context, logger klog.Logger) (ctx context.Conte
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		for asked := false; ; asked = true {
-			select {
-			case _, more := <-signals:
-				if !more {
-					return
-				}
+			if _, more := <-signals; !more {
+				return
 			}
 			if asked {
 				logger.Info("Asked to end a second time; not waiting for what is under way")

@@ -26,8 +26,8 @@ const (
 type effect int
 
 const (
-	// none: Rouse does what it does at the default, whatever the gate says.
-	none effect = iota
+	// Rouse does what it does at the default, whatever the gate says.
+	_ effect = iota
 	// acted: the gate switches something.
 	acted
 )

@@ -35,7 +35,7 @@ func footprint(object any) int {
 	for _, manager := range meta.GetManagedFields() {
 		size += entry
 		if manager.FieldsV1 != nil {
-			size += len(manager.FieldsV1.Raw)
+			size += len(manager.FieldsV1.GetRawBytes())
 		}
 	}
 	switch object := object.(type) {

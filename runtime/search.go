@@ -56,7 +56,6 @@ type columns struct {
 	sums                                 []int64
 	verdicts                             []verdict
 	slots                                []int
-	touched                              int
 }
 
 // filterRole is what a Filter plugin offers to a search; either may be nil.

@@ -79,8 +79,7 @@ func TestObserverIsToldOfEvents(t *testing.T) {
 
 // What an event takes includes the hints that are asked.
 func TestObserverIsToldHowLongEventsTake(t *testing.T) {
-	var f *fixture
-	f = newFixture(t)
+	f := newFixture(t)
 	seen := &notes{}
 	f.options.Observer = seen
 	handled := f.handling(fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add})

@@ -202,7 +202,7 @@ func (s *sharedValues) shrinkNode(node *v1.Node) {
 	}
 	info := &node.Status.NodeInfo
 	for _, text := range []*string{
-		&info.KernelVersion, &info.OSImage, &info.ContainerRuntimeVersion, &info.KubeletVersion, &info.KubeProxyVersion,
+		&info.KernelVersion, &info.OSImage, &info.ContainerRuntimeVersion, &info.KubeletVersion,
 		&info.OperatingSystem, &info.Architecture,
 	} {
 		s.shareText(text)
