@@ -80,22 +80,24 @@ func doChunks(workers, chunks int, do func(chunk int)) {
 		next     atomic.Int64
 		panicked atomic.Pointer[workerPanic]
 	)
-	for range workers {
-		group.Go(func() {
-			defer func() {
-				if value := recover(); value != nil {
-					panicked.CompareAndSwap(nil, asWorkerPanic(value))
-				}
-			}()
-			for panicked.Load() == nil {
-				chunk := int(next.Add(1)) - 1
-				if chunk >= chunks {
-					return
-				}
-				do(chunk)
+	work := func() {
+		defer func() {
+			if value := recover(); value != nil {
+				panicked.CompareAndSwap(nil, asWorkerPanic(value))
 			}
-		})
+		}()
+		for panicked.Load() == nil {
+			chunk := int(next.Add(1)) - 1
+			if chunk >= chunks {
+				return
+			}
+			do(chunk)
+		}
 	}
+	for range workers - 1 {
+		group.Go(work)
+	}
+	work() // the caller has nothing better to do
 	group.Wait()
 	if value := panicked.Load(); value != nil {
 		panic(value)

@@ -6,6 +6,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	goruntime "runtime"
 	"slices"
 	"sync"
 
@@ -46,6 +47,8 @@ type columns struct {
 	filters []filterRole
 	scorers []scorerRole
 	metrics ColumnMetrics // may be nil
+	// workers are as many as can run at a time: more would only get in each other's way.
+	workers *Parallelizer
 
 	key, rankingKey, columnKey, storeKey []byte
 	all                                  []int // 0, 1, 2, ...
@@ -93,6 +96,7 @@ func (f *Framework) arrangeSearch() {
 	c := &f.columns
 	c.store.budget = f.options.ColumnBudget
 	c.metrics, _ = f.options.Metrics.(ColumnMetrics)
+	c.workers = NewParallelizer(min(f.parallelizer.parallelism, goruntime.GOMAXPROCS(0)), f.options.Metrics)
 	for i := range f.filter {
 		var role filterRole
 		role.key, _ = f.filter[i].plugin.(framework.FilterKeyPlugin)

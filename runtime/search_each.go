@@ -35,9 +35,9 @@ func (s *search) each(plugin string, method Method, count int, work func(ctx con
 }
 
 func (s *search) inParallel(ctx context.Context, method Method, count int, work func(ctx context.Context, from, to int) *fwk.Status) *fwk.Status {
-	const part = parallelFrom / 2
+	const part = parallelFrom
 	failures := make([]*fwk.Status, (count+part-1)/part)
-	s.f.parallelizer.Until(ctx, len(failures), func(i int) {
+	s.f.columns.workers.Until(ctx, len(failures), func(i int) {
 		failures[i] = work(ctx, i*part, min(count, (i+1)*part))
 	}, string(method))
 	for _, failure := range failures {
