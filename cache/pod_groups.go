@@ -62,24 +62,28 @@ func (s *Snapshot) CompositePodGroupStates() fwk.CompositePodGroupStateLister {
 
 type noPodGroupLister struct{}
 
+// Get finds no pod group: there are none.
 func (noPodGroupLister) Get(string, string) (*schedulingv1beta1.PodGroup, error) {
 	return nil, errPodGroups()
 }
 
 type noPodGroupStateLister struct{}
 
+// Get finds no state of a pod group: there are none.
 func (noPodGroupStateLister) Get(string, string) (fwk.PodGroupState, error) {
 	return nil, errPodGroups()
 }
 
 type noCompositeLister struct{}
 
+// Get finds no composite pod group: there are none.
 func (noCompositeLister) Get(string, string) (*schedulingv1alpha3.CompositePodGroup, error) {
 	return nil, errCompositePodGroups()
 }
 
 type noCompositeStateLister struct{}
 
+// Get finds no state of a composite pod group: there are none.
 func (noCompositeStateLister) Get(string, string) (fwk.CompositePodGroupState, error) {
 	return nil, errCompositePodGroups()
 }

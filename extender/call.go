@@ -69,6 +69,7 @@ type boundedReader struct {
 	left int64
 }
 
+// Read implements io.Reader.
 func (r *boundedReader) Read(into []byte) (int, error) {
 	if r.left <= 0 {
 		return 0, errors.New("the answer is too long")
@@ -84,6 +85,7 @@ func (r *boundedReader) Read(into []byte) (int, error) {
 // beginning keeps the first bytes that are written to it.
 type beginning struct{ kept []byte }
 
+// Write implements io.Writer; it takes everything, whatever it keeps.
 func (b *beginning) Write(some []byte) (int, error) {
 	if room := maxQuote - len(b.kept); room > 0 {
 		b.kept = append(b.kept, some[:min(room, len(some))]...)

@@ -13,6 +13,7 @@ const dryRunRejectorsKey fwk.StateKey = "rouse/dry-run-rejectors"
 // dryRunRejectors does not change.
 type dryRunRejectors struct{ plugins sets.Set[string] }
 
+// Clone implements fwk.StateData.
 func (r *dryRunRejectors) Clone() fwk.StateData { return r }
 
 // AddDryRunRejectors notes in the state of an attempt who would keep the pod off nodes even if other pods were evicted
