@@ -4,10 +4,10 @@
 package runtime
 
 import (
+	"context"
+
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-
-	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // AppendFilterKey appends everything that the Filter plugins read of a pod for which PreFilter has run, such that for pods
@@ -21,18 +21,37 @@ func (f *Framework) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Po
 			return key, false
 		}
 	}
+	pass := f.startPass(context.Background(), MethodFilter, state, pod)
+	var failure *fwk.Status // of a plugin that panics: it has no key
+	defer pass.end(&failure)
+	key, rest := f.appendFilterKeys(&pass, key, state, pod)
+	return key, len(rest) == 0
+}
+
+// appendFilterKeys appends the keys of the Filter plugins that are not skipped, up to the first one that has none, and
+// returns the indexes of the plugins from there on.
+func (f *Framework) appendFilterKeys(pass *run, key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, rest []int) {
+	skipped := state.GetSkipFilterPlugins()
 	for i := range f.filter {
-		if skipped.Has(f.filter[i].name) {
+		name := f.filter[i].name
+		if len(skipped) > 0 && skipped.Has(name) {
 			continue
 		}
-		plugin, ok := f.filter[i].plugin.(framework.FilterKeyPlugin)
-		if !ok {
-			return key, false
+		if len(rest) == 0 && f.columns.filters[i].key != nil {
+			pass.plugin = name
+			if longer, ok := f.appendFilterKey(key, i, state, pod); ok {
+				key = longer
+				continue
+			}
 		}
-		appendOwn := func(key []byte) ([]byte, bool) { return plugin.AppendFilterKey(key, state, pod) }
-		if key, ok = appendKey(key, i, appendOwn); !ok {
-			return key, false
-		}
+		rest = append(rest, i)
 	}
-	return key, true
+	return key, rest
+}
+
+// appendFilterKey appends the key of one Filter plugin, which must be a framework.FilterKeyPlugin.
+func (f *Framework) appendFilterKey(key []byte, index int, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+	return appendKey(key, index, func(key []byte) ([]byte, bool) {
+		return f.columns.filters[index].key.AppendFilterKey(key, state, pod)
+	})
 }

@@ -42,7 +42,7 @@ func (s *search) filter() (status *fwk.Status) {
 // findBoard brings the board of this pod up to date, and returns the indexes of the plugins that are not part of it.
 func (s *search) findBoard(pass *run) (rest []int, failure *fwk.Status) {
 	c := s.columns
-	rest = s.writeFilterKeys(pass)
+	c.key, rest = s.f.appendFilterKeys(pass, append(c.key[:0], 'b'), s.state, s.pod)
 	entry := c.store.find(c.key)
 	if entry == nil {
 		if unmet := s.cutUnmet(); len(unmet) > 0 {
@@ -70,29 +70,6 @@ func (s *search) findBoard(pass *run) (rest []int, failure *fwk.Status) {
 	return rest, nil
 }
 
-// writeFilterKeys writes the keys of the plugins up to the first one that has none, and returns the indexes of the
-// plugins from there on.
-func (s *search) writeFilterKeys(pass *run) (rest []int) {
-	c := s.columns
-	skipped := s.state.GetSkipFilterPlugins()
-	c.key = append(c.key[:0], 'b')
-	for i := range s.f.filter {
-		name := s.f.filter[i].name
-		if len(skipped) > 0 && skipped.Has(name) {
-			continue
-		}
-		if len(rest) == 0 && c.filters[i].key != nil {
-			pass.enter(s.ctx, name)
-			if key, ok := appendKey(c.key, i, s.filterKey(i)); ok {
-				c.key = key
-				continue
-			}
-		}
-		rest = append(rest, i)
-	}
-	return rest
-}
-
 // cutUnmet ends the key of the board before the first part that never came before, because it may never come again, and
 // returns the plugins that are then no part of the board.
 func (s *search) cutUnmet() (indexes []int) {
@@ -116,12 +93,6 @@ func (s *search) cutUnmet() (indexes []int) {
 func (s *search) columnKeyOf(kind byte, part []byte) []byte {
 	s.columns.storeKey = append(append(s.columns.storeKey[:0], kind), part...)
 	return s.columns.storeKey
-}
-
-func (s *search) filterKey(index int) func([]byte) ([]byte, bool) {
-	return func(key []byte) ([]byte, bool) {
-		return s.columns.filters[index].key.AppendFilterKey(key, s.state, s.pod)
-	}
 }
 
 // appendKey appends the key of one plugin: its index, the length of what follows, and what it says itself.
@@ -159,8 +130,8 @@ func (s *search) narrow(pass *run, index int) *fwk.Status {
 	c := s.columns
 	name := s.f.filter[index].name
 	if c.filters[index].key != nil {
-		pass.enter(s.ctx, name)
-		key, ok := appendKey(c.columnKey[:0], index, s.filterKey(index))
+		pass.plugin = name
+		key, ok := s.f.appendFilterKey(c.columnKey[:0], index, s.state, s.pod)
 		c.columnKey = key
 		if ok && c.store.meet(s.columnKeyOf('f', key)) {
 			column := s.filterColumn(key).value.(*filterColumn)
