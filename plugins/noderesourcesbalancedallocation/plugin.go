@@ -35,7 +35,7 @@ var (
 type Plugin struct {
 	classes noderesources.DeviceClasses
 	weighed []noderesources.Weighed
-	table   noderesources.Table
+	table   *noderesources.Table
 }
 
 // New builds the plugin from *configv1.NodeResourcesBalancedAllocationArgs, where nil means all defaults.
@@ -51,7 +51,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		classes: noderesources.NewDeviceClasses(handle),
 		weighed: noderesources.NewWeighed(args.Resources),
 	}
-	pl.table.Derive = pl.balanceOf
+	pl.table = noderesources.NewTable(pl.balanceOf)
 	return pl, nil
 }
 

@@ -55,7 +55,7 @@ type Plugin struct {
 	weighed    []noderesources.Weighed
 	scoring    strategy
 	rejections *rejections
-	table      noderesources.Table
+	table      *noderesources.Table
 }
 
 // ignoredResources are extended resources that Filter leaves to somebody else.
@@ -83,6 +83,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		weighed:    noderesources.NewWeighed(args.ScoringStrategy.Resources),
 		scoring:    newStrategy(args.ScoringStrategy),
 		rejections: newRejections(),
+		table:      noderesources.NewTable(nil),
 	}, nil
 }
 

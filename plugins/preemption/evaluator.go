@@ -63,8 +63,9 @@ type Evaluator struct {
 	evictor *evictor
 	metrics Metrics
 
-	priorities priorities
-	known      knownRuns
+	// lowest has the lowest priority of the pods on each node.
+	lowest *framework.SlotTable[int32]
+	known  knownRuns
 }
 
 // NewEvaluator returns an Evaluator, and has the informer factory follow pods and disruption budgets. It fails if a
@@ -90,6 +91,7 @@ func NewEvaluator(options Options) (*Evaluator, error) {
 		budgets: informers.Policy().V1().PodDisruptionBudgets().Lister(),
 		evictor: newEvictor(options, pods),
 		metrics: metricsOf(options.Handle),
+		lowest:  framework.NewSlotTable(lowestPriority),
 	}, nil
 }
 

@@ -94,7 +94,7 @@ func (e *Evaluator) withVictims(pod *v1.Pod, nodes selection, offset int, found 
 	var lowest []int32
 	if lister, ok := e.handle.SnapshotSharedLister().(framework.SlotLister); ok && nodes.slots != nil {
 		if _, ok := e.hooks.(*DefaultHooks); ok {
-			lowest = e.priorities.bySlot(lister)
+			lowest = e.lowest.Rows(lister)
 		}
 	}
 	var worth []int

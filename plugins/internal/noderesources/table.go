@@ -4,8 +4,6 @@
 package noderesources
 
 import (
-	"sync"
-
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -27,50 +25,25 @@ const (
 	RequestedPods
 	NonZeroCPU // with what counts for containers that don't ask
 	NonZeroMemory
-	Derived // see [Table]
+	Derived // see [NewTable]
 	places
 )
 
 // Row is what a node has for pods and what is taken of it, without scalar resources.
 type Row [places]int64
 
-// Table has a row for every slot of a snapshot, one beside the other in memory, so that going through all nodes is fast.
-// The zero value is an empty table. It is safe for concurrent use; rows must not be changed.
-type Table struct {
-	// Derive works out what else is kept of a row, in its place Derived; nil for nothing.
-	Derive func(row *Row) int64
+// Table has a row for every slot of a snapshot.
+type Table = framework.SlotTable[Row]
 
-	mu         sync.Mutex
-	nodes      framework.SlotLister
-	generation int64
-	rows       []Row
-}
-
-// Rows brings the table up to date and returns it, by slot. Rows of slots without a node mean nothing. The slice is good
-// until the snapshot changes.
-func (t *Table) Rows(nodes framework.SlotLister) []Row {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.nodes != nodes {
-		t.nodes, t.generation = nodes, 0
-	}
-	if t.generation == nodes.Generation() {
-		return t.rows
-	}
-	if missing := nodes.SlotCount() - len(t.rows); missing > 0 {
-		t.rows = append(t.rows, make([]Row, missing)...)
-	}
-	for slot := range nodes.ChangedSince(t.generation) {
-		if node := nodes.NodeAt(slot); node != nil {
-			row := newRow(node)
-			if t.Derive != nil {
-				row[Derived] = t.Derive(&row)
-			}
-			t.rows[slot] = row
+// NewTable returns an empty table. In the place Derived of a row it keeps what derive makes of the row; derive may be nil.
+func NewTable(derive func(row *Row) int64) *Table {
+	return framework.NewSlotTable(func(node fwk.NodeInfo) Row {
+		row := newRow(node)
+		if derive != nil {
+			row[Derived] = derive(&row)
 		}
-	}
-	t.generation = nodes.Generation()
-	return t.rows
+		return row
+	})
 }
 
 func newRow(node fwk.NodeInfo) Row {
