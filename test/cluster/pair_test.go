@@ -10,6 +10,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 const leaseDuration = 2 * time.Second
@@ -17,6 +20,7 @@ const leaseDuration = 2 * time.Second
 // pair is two replicas of rouse, of which one schedules.
 type pair struct {
 	t       *testing.T
+	fixture *Fixture
 	start   func() *Scheduler
 	members []*Scheduler
 
@@ -28,7 +32,7 @@ type pair struct {
 func startPair(ctx context.Context, t *testing.T, f *Fixture) *pair {
 	t.Helper()
 	number := 0
-	p := &pair{t: t, start: func() *Scheduler {
+	p := &pair{t: t, fixture: f, start: func() *Scheduler {
 		number++
 		return f.Rouse(t, fmt.Sprintf("rouse-%d", number), f.Front, map[string]any{
 			"leaderElection.leaseDuration": leaseDuration.String(),
@@ -76,14 +80,30 @@ func (p *pair) disturb() {
 // suspend stops the process until its Lease is someone else's, and lets it go on: it must end by itself.
 func (p *pair) suspend(process *Scheduler) {
 	p.t.Helper()
+	before, err := p.leaseHolder()
+	if err != nil {
+		p.t.Fatalf("reading who holds the Lease: %v", err)
+	}
 	if err := process.command.Process.Signal(syscall.SIGSTOP); err != nil {
 		p.t.Fatalf("stopping %s: %v", process.name, err)
 	}
-	time.Sleep(2 * leaseDuration)
+	WaitFor(p.t.Context(), p.t, 20*time.Second, func() (bool, string) {
+		now, err := p.leaseHolder()
+		return err == nil && now != before, fmt.Sprintf("the Lease of %s to be someone else's; %s has it (error: %v)", process.name, now, err)
+	})
 	if err := process.command.Process.Signal(syscall.SIGCONT); err != nil {
 		p.t.Fatalf("continuing %s: %v", process.name, err)
 	}
 	WaitFor(p.t.Context(), p.t, 20*time.Second, func() (bool, string) {
 		return process.Ended(), process.name + " to end because it lost its Lease"
 	})
+}
+
+// leaseHolder returns the identity of the replica that the Lease names.
+func (p *pair) leaseHolder() (string, error) {
+	lease, err := p.fixture.Client.CoordinationV1().Leases("kube-system").Get(p.t.Context(), "kube-scheduler", metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	return ptr.Deref(lease.Spec.HolderIdentity, ""), nil
 }
