@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
@@ -72,11 +71,7 @@ func TestHintClass(t *testing.T) {
 	pl := newPlugin(t, nil, nil)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a, okA := pl.HintClass(tt.a)
-			b, okB := pl.HintClass(tt.b)
-			if !okA || !okB || (a == b) != tt.alike {
-				t.Errorf("got classes %q (%v) and %q (%v), want alike %v", a, okA, b, okB, tt.alike)
-			}
+			fixture.CheckHintClass(t, pl, tt.a, tt.b, tt.alike)
 		})
 	}
 }
@@ -85,49 +80,21 @@ func TestHintClass(t *testing.T) {
 func TestHintClassCoversHints(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	pl := newPlugin(t, nil, nil, namespaces()...)
-	classes := map[string][]*v1.Pod{}
+	var pods []*v1.Pod
 	for i := range 1500 {
-		pod := randomPod(random, fmt.Sprintf("p%d", i))
-		class, ok := pl.HintClass(pod)
-		if !ok {
-			t.Fatal("no class")
-		}
-		classes[class] = append(classes[class], pod)
+		pods = append(pods, randomPod(random, fmt.Sprintf("p%d", i)))
 	}
+	classes := fixture.NewHintClasses(t, pl, pods)
 	podHint, nodeHint := fixture.Hint(t, pl, fwk.AssignedPod, podActions), fixture.Hint(t, pl, fwk.Node, nodeActions)
-	shared := 0
 	for range 10 {
 		other := with(randomPod(random, "other"), fixture.OnNode("n1"))
 		relabelled := with(other, fixture.Labelled(labels("app", pick(random, "web", "db"))))
 		oldNode, newNode := randomNode(random, 0).Node(), randomNode(random, 0).Node()
-		for class, pods := range classes {
-			ask := func(pod *v1.Pod) string {
-				var answers []fwk.QueueingHint
-				for _, event := range []struct {
-					hint     fwk.QueueingHintFn
-					old, new any
-				}{
-					{podHint, nil, other}, {podHint, other, nil}, {podHint, other, relabelled},
-					{nodeHint, nil, newNode}, {nodeHint, oldNode, newNode},
-				} {
-					answer, err := event.hint(klog.Logger{}, pod, event.old, event.new)
-					if err != nil {
-						t.Fatal(err)
-					}
-					answers = append(answers, answer)
-				}
-				return fmt.Sprint(answers)
-			}
-			first := ask(pods[0])
-			for _, pod := range pods[1:] {
-				shared++
-				if answers := ask(pod); answers != first {
-					t.Fatalf("class %s: pods %s and %s get answers %s and %s", class, pods[0].Name, pod.Name, first, answers)
-				}
-			}
-		}
-	}
-	if shared == 0 {
-		t.Error("no two pods share a class, nothing was tested")
+		classes.CheckAnswers(t,
+			fixture.HintCall{Hint: podHint, New: other}, fixture.HintCall{Hint: podHint, Old: other},
+			fixture.HintCall{Hint: podHint, Old: other, New: relabelled},
+			fixture.HintCall{Hint: nodeHint, New: newNode}, fixture.HintCall{Hint: nodeHint, Old: oldNode},
+			fixture.HintCall{Hint: nodeHint, Old: oldNode, New: newNode},
+		)
 	}
 }

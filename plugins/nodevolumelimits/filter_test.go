@@ -135,7 +135,7 @@ func TestLimits(t *testing.T) {
 			fixture.CheckStatus(t, newPlugin(t, objects...).Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
 
 			if tt.csiNode != nil {
-				handle := &fixture.Handle{Informers: fixture.Informers(t, tt.objects...), CSI: csiManager{csiNode: tt.csiNode}}
+				handle := &fixture.Handle{Informers: fixture.Informers(t, tt.objects...), CSI: fixture.CSINodes{Node: tt.csiNode}}
 				t.Run("CSINode from the CSI manager", func(t *testing.T) {
 					fixture.CheckStatus(t, buildPlugin(t, handle).Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
 				})

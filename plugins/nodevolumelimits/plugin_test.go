@@ -4,7 +4,6 @@
 package nodevolumelimits_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
@@ -43,21 +41,6 @@ func TestNewWithoutInformers(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "InformerFactory") {
 		t.Errorf("got error %v, want one that says what to set", err)
 	}
-}
-
-// csiManager knows the CSINode of one node.
-type csiManager struct {
-	fwk.CSINodeLister
-	csiNode *storagev1.CSINode
-}
-
-func (m csiManager) CSINodes() fwk.CSINodeLister { return m }
-
-func (m csiManager) Get(name string) (*storagev1.CSINode, error) {
-	if m.csiNode == nil || m.csiNode.Name != name {
-		return nil, errors.New("no such node")
-	}
-	return m.csiNode, nil
 }
 
 // limit is how many volumes a driver attaches; below zero, the CSINode has no limit.

@@ -10,7 +10,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
@@ -78,11 +77,7 @@ func TestHintClass(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			pl := newPlugin(t, tt.args, nil)
-			a, okA := pl.HintClass(tt.a)
-			b, okB := pl.HintClass(tt.b)
-			if !okA || !okB || (a == b) != tt.alike {
-				t.Errorf("got classes %q (%v) and %q (%v), want alike %v", a, okA, b, okB, tt.alike)
-			}
+			fixture.CheckHintClass(t, pl, tt.a, tt.b, tt.alike)
 		})
 	}
 }
@@ -98,52 +93,22 @@ func TestHintClassCoversHints(t *testing.T) {
 		t.Fatal(err)
 	}
 	pl := plugin.(*podtopologyspread.Plugin)
-	classes := map[string][]*v1.Pod{}
+	var pods []*v1.Pod
 	for i := range 1000 {
-		pod := randomPod(random, fmt.Sprintf("p%d", i))
-		class, ok := pl.HintClass(pod)
-		if !ok {
-			t.Fatal("no class")
-		}
-		classes[class] = append(classes[class], pod)
+		pods = append(pods, randomPod(random, fmt.Sprintf("p%d", i)))
 	}
-	podHint := fixture.Hint(t, pl, fwk.AssignedPod, podActions)
-	nodeHint := fixture.Hint(t, pl, fwk.Node, nodeActions)
-	shared := 0
+	classes := fixture.NewHintClasses(t, pl, pods)
+	podHint, nodeHint := fixture.Hint(t, pl, fwk.AssignedPod, podActions), fixture.Hint(t, pl, fwk.Node, nodeActions)
 	for range 20 {
 		fixture.Store(t, factory, service("s", randomLabels(random)), replicaSet("o", requiring("app", pick(random, "web", "db"))))
 		other := with(randomPod(random, "other"), fixture.OnNode("n1"))
 		relabelled := with(other, fixture.Labelled(randomLabels(random)))
 		oldNode, newNode := randomNode(random, 0).Node(), randomNode(random, 0).Node()
-		for class, pods := range classes {
-			ask := func(pod *v1.Pod) string {
-				var answers []fwk.QueueingHint
-				for _, objects := range [][2]any{{nil, other}, {other, nil}, {other, relabelled}} {
-					answer, err := podHint(klog.Logger{}, pod, objects[0], objects[1])
-					if err != nil {
-						t.Fatal(err)
-					}
-					answers = append(answers, answer)
-				}
-				for _, objects := range [][2]any{{nil, newNode}, {oldNode, nil}, {oldNode, newNode}} {
-					answer, err := nodeHint(klog.Logger{}, pod, objects[0], objects[1])
-					if err != nil {
-						t.Fatal(err)
-					}
-					answers = append(answers, answer)
-				}
-				return fmt.Sprint(answers)
-			}
-			first := ask(pods[0])
-			for _, pod := range pods[1:] {
-				shared++
-				if answers := ask(pod); answers != first {
-					t.Fatalf("class %s: pods %s and %s get answers %s and %s", class, pods[0].Name, pod.Name, first, answers)
-				}
-			}
-		}
-	}
-	if shared == 0 {
-		t.Error("no two pods share a class, nothing was tested")
+		classes.CheckAnswers(t,
+			fixture.HintCall{Hint: podHint, New: other}, fixture.HintCall{Hint: podHint, Old: other},
+			fixture.HintCall{Hint: podHint, Old: other, New: relabelled},
+			fixture.HintCall{Hint: nodeHint, New: newNode}, fixture.HintCall{Hint: nodeHint, Old: oldNode},
+			fixture.HintCall{Hint: nodeHint, Old: oldNode, New: newNode},
+		)
 	}
 }

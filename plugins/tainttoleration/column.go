@@ -8,6 +8,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/podkeys"
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
 
@@ -18,7 +19,7 @@ var (
 
 // AppendFilterKey implements framework.FilterKeyPlugin.
 func (pl *Plugin) AppendFilterKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
-	return appendTolerations(key, pod.Spec.Tolerations), true
+	return podkeys.Tolerations(key, pod.Spec.Tolerations), true
 }
 
 // AppendScoreKey implements framework.ScoreKeyPlugin.
@@ -27,19 +28,8 @@ func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([
 	if err != nil {
 		return key, false
 	}
-	return appendTolerations(key, soft.tolerations), true
+	return podkeys.Tolerations(key, soft.tolerations), true
 }
 
 // Scale implements framework.ScoreKeyPlugin.
 func (pl *Plugin) Scale() framework.Scale { return framework.ScaleToHighestReversed }
-
-func appendTolerations(key []byte, tolerations []v1.Toleration) []byte {
-	for i := range tolerations {
-		toleration := &tolerations[i]
-		key = framework.AppendKeyString(key, toleration.Key)
-		key = framework.AppendKeyString(key, string(toleration.Operator))
-		key = framework.AppendKeyString(key, toleration.Value)
-		key = framework.AppendKeyString(key, string(toleration.Effect))
-	}
-	return key
-}

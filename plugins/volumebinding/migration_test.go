@@ -4,7 +4,6 @@
 package volumebinding_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
@@ -24,21 +23,6 @@ func csiNode(migrated string) *storagev1.CSINode {
 		node.Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: migrated}
 	}
 	return node
-}
-
-// csiManager knows the CSINode of one node.
-type csiManager struct {
-	fwk.CSINodeLister
-	csiNode *storagev1.CSINode
-}
-
-func (m csiManager) CSINodes() fwk.CSINodeLister { return m }
-
-func (m csiManager) Get(name string) (*storagev1.CSINode, error) {
-	if m.csiNode == nil || m.csiNode.Name != name {
-		return nil, errors.New("no such node")
-	}
-	return m.csiNode, nil
 }
 
 // inTreeZone makes a volume one of the in-tree plugin for EBS, reachable from a zone by the labels of in-tree volumes.
@@ -92,7 +76,7 @@ func TestMigration(t *testing.T) {
 			_, statuses := filter(t, newPlugin(t, known...), claiming("c"), tt.node)
 			fixture.CheckStatus(t, statuses["n"], tt.want)
 			t.Run("CSINode from the CSI manager", func(t *testing.T) {
-				handle := &fixture.Handle{Informers: fixture.Informers(t, objects...), CSI: csiManager{csiNode: tt.csiNode}}
+				handle := &fixture.Handle{Informers: fixture.Informers(t, objects...), CSI: fixture.CSINodes{Node: tt.csiNode}}
 				_, statuses := filter(t, buildPlugin(t, nil, handle), claiming("c"), tt.node)
 				fixture.CheckStatus(t, statuses["n"], tt.want)
 			})

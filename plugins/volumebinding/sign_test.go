@@ -49,11 +49,7 @@ func TestHintClass(t *testing.T) {
 	pl := newPlugin(t)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a, okA := pl.HintClass(tt.a)
-			b, okB := pl.HintClass(tt.b)
-			if !okA || !okB || (a == b) != tt.alike {
-				t.Errorf("got classes %q (%v) and %q (%v), want alike %v", a, okA, b, okB, tt.alike)
-			}
+			fixture.CheckHintClass(t, pl, tt.a, tt.b, tt.alike)
 		})
 	}
 }
