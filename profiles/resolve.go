@@ -294,10 +294,12 @@ func (r *resolver) checkTotal(point ExtensionPoint, set *configv1.PluginSet) {
 	}
 }
 
+// totalFits adds up as kube-scheduler does, whose check is that the next score is not above what is left. When the sum so
+// far is negative, what is left overflows, so a negative weight is only taken where no other follows.
 func totalFits(weights []int64) bool {
 	total := int64(0)
 	for _, weight := range weights {
-		if weight > math.MaxInt64/fwk.MaxScore || weight > 0 && total > math.MaxInt64-weight*fwk.MaxScore {
+		if total < 0 || weight > (math.MaxInt64-total)/fwk.MaxScore {
 			return false
 		}
 		total += weight * fwk.MaxScore

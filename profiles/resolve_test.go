@@ -149,8 +149,8 @@ func TestResolve(t *testing.T) {
 		},
 		{
 			name:    "negative and huge weights pass",
-			plugins: `{score: {disabled: [{name: "*"}], enabled: [{name: NodeAffinity, weight: -5}, {name: ImageLocality, weight: 2147483647}]}}`,
-			want:    map[ExtensionPoint]string{Score: "NodeAffinity(-5) ImageLocality(2147483647)"},
+			plugins: `{score: {disabled: [{name: "*"}], enabled: [{name: ImageLocality, weight: 2147483647}, {name: NodeAffinity, weight: -5}]}}`,
+			want:    map[ExtensionPoint]string{Score: "ImageLocality(2147483647) NodeAffinity(-5)"},
 		},
 		{
 			name:    "plugin without extension points",
@@ -337,7 +337,8 @@ func TestTotalFits(t *testing.T) {
 	}{
 		{nil, true},
 		{[]int64{1, 2, 3}, true},
-		{[]int64{-5, math.MaxInt32}, true},
+		{[]int64{5, -6}, true},
+		{[]int64{-5, 6}, false},
 		{[]int64{math.MaxInt64/100 - 1, 1}, true},
 		{[]int64{math.MaxInt64 / 100, 1}, false},
 		{[]int64{math.MaxInt64}, false},
