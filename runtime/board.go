@@ -74,8 +74,11 @@ func (b *board) judge(s *search, slots []int) *fwk.Status {
 	return nil
 }
 
-// acceptedSlots appends the slots of the nodes that all plugins accept.
-func (b *board) acceptedSlots(slots []int) []int {
+// acceptedSlots appends the slots of the nodes that all plugins accept. All has all slots in their order.
+func (b *board) acceptedSlots(slots, all []int) []int {
+	if b.accepted == len(b.verdicts) {
+		return append(slots, all...)
+	}
 	for slot, v := range b.verdicts {
 		if v == accepted {
 			slots = append(slots, slot)

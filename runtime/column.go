@@ -75,6 +75,9 @@ func extend[T any](s []T, length int, value T) []T {
 	return s
 }
 
+// sized returns working space of a length, with anything in it, in place of s if that is large enough.
+func sized[T any](s []T, length int) []T { return slices.Grow(s[:0], length)[:length] }
+
 func fill[T any](s []T, value T) {
 	for i := range s {
 		s[i] = value

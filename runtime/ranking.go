@@ -229,8 +229,10 @@ func (r *ranking) sums(s *search) []int64 {
 // addTo adds the scores of the given nodes to their totals, scaled to the highest among them.
 func (c *scaledScorer) addTo(totals []int64, slots []int, weight int64) {
 	highest := int64(0)
-	for _, slot := range slots {
-		highest = max(highest, c.raw[slot])
+	if c.highest > 0 {
+		for _, slot := range slots {
+			highest = max(highest, c.raw[slot])
+		}
 	}
 	if highest == 0 {
 		if c.reversed {

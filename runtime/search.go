@@ -239,7 +239,7 @@ func (s *search) feasible() int {
 // feasibleSlots returns the slots of the nodes that take the pod.
 func (s *search) feasibleSlots() []int {
 	if !s.narrowed {
-		s.columns.slots = s.board.acceptedSlots(s.columns.slots[:0])
+		s.columns.slots = s.board.acceptedSlots(s.columns.slots[:0], s.allSlots())
 		return s.columns.slots
 	}
 	return s.slots

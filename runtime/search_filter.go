@@ -26,7 +26,7 @@ func (s *search) filter() (status *fwk.Status) {
 		return nil
 	}
 	s.narrowed = true
-	s.columns.slots = s.board.acceptedSlots(s.columns.slots[:0])
+	s.columns.slots = s.board.acceptedSlots(s.columns.slots[:0], s.allSlots())
 	s.slots = s.columns.slots
 	s.columns.verdicts = append(s.columns.verdicts[:0], s.board.verdicts...)
 	s.verdicts = s.columns.verdicts
@@ -214,9 +214,9 @@ func (s *search) verdictOf(index int, status *fwk.Status) (verdict, *fwk.Status)
 // askFilter asks a plugin about nodes, in parallel if they are many. The answers are good until the next call.
 func (s *search) askFilter(index int, slots []int) ([]*fwk.Status, *fwk.Status) {
 	c := s.columns
-	clear(c.answers)
-	c.answers = extend(c.answers[:0], len(slots), nil)
-	answers := c.answers[:len(slots)]
+	c.answers = sized(c.answers, len(slots))
+	answers := c.answers
+	clear(answers)
 	plugin, many := &s.f.filter[index], c.filters[index].slots
 	failure := s.each(plugin.name, MethodFilter, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
 		if many != nil {

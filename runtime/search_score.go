@@ -255,8 +255,8 @@ func (s *search) fillScoreColumn(scorer rankedScorer, slots []int) *fwk.Status {
 	if len(c.unknown) == 0 {
 		return nil
 	}
-	c.scores = extend(c.scores, len(c.unknown), 0)
-	asked, answers := c.unknown, c.scores[:len(c.unknown)]
+	c.scores = sized(c.scores, len(c.unknown))
+	asked, answers := c.unknown, c.scores
 	if failure := s.askScores(scorer.index, asked, answers); failure != nil {
 		return failure
 	}
@@ -295,16 +295,16 @@ func (s *search) scoreNodes(ctx context.Context, plugin *member[fwk.ScorePlugin]
 func (s *search) sum(r *ranking, others scorers, slots []int) (_ []int64, status *fwk.Status) {
 	pass := s.f.startPoint(s.ctx, MethodScore, s.state, s.pod)
 	defer pass.end(&status)
-	s.columns.sums = extend(s.columns.sums[:0], len(slots), 0)
-	totals := s.columns.sums[:len(slots)]
+	s.columns.sums = sized(s.columns.sums, len(slots))
+	totals := s.columns.sums
 	for i, slot := range slots {
 		totals[i] = r.base[slot]
 	}
 	for i := range r.scaled {
 		r.scaled[i].addTo(totals, slots, s.f.score[r.scaled[i].index].weight)
 	}
-	s.columns.scores = extend(s.columns.scores, len(slots), 0)
-	scores := s.columns.scores[:len(slots)]
+	s.columns.scores = sized(s.columns.scores, len(slots))
+	scores := s.columns.scores
 	for _, index := range others.all {
 		plugin := &s.f.score[index]
 		pass.enter(s.ctx, plugin.name)

@@ -17,11 +17,12 @@ func fraction(taken, allocatable int64) float64 {
 	return min(1, float64(taken)/float64(allocatable))
 }
 
-// balance scores how even some fractions are: 100 if they are equal or there are fewer than two, less by their standard
-// deviation in percent.
-func balance(fractions []float64) int64 {
-	return int64((1 - deviation(fractions)) * float64(fwk.MaxScore))
-}
+// balance scores how even some fractions are by their standard deviation: 100 if they are equal or there are fewer than
+// two, less by the deviation in percent.
+func balance(deviation float64) int64 { return int64((1 - deviation) * float64(fwk.MaxScore)) }
+
+// pairDeviation is the deviation of two fractions.
+func pairDeviation(a, b float64) float64 { return math.Abs(a-b) / 2 }
 
 // deviation returns the standard deviation of the fractions as a whole population.
 func deviation(fractions []float64) float64 {
@@ -29,7 +30,7 @@ func deviation(fractions []float64) float64 {
 	case 0, 1:
 		return 0
 	case 2:
-		return math.Abs(fractions[0]-fractions[1]) / 2
+		return pairDeviation(fractions[0], fractions[1])
 	}
 	var sum float64
 	for _, f := range fractions {

@@ -17,6 +17,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/noderesources"
 	"github.com/rouse-scheduler/rouse/plugins/internal/pluginargs"
 	"github.com/rouse-scheduler/rouse/profiles"
@@ -31,11 +32,12 @@ var (
 	_ fwk.SignPlugin     = &Plugin{}
 )
 
-// Plugin implements NodeResourcesBalancedAllocation. Nothing in it changes after New but the table, which has a lock.
+// Plugin implements NodeResourcesBalancedAllocation. Nothing in it changes after New but the pairs, which have a lock.
 type Plugin struct {
 	classes noderesources.DeviceClasses
 	weighed []noderesources.Weighed
-	table   *noderesources.Table
+	pair    noderesources.Pair
+	pairs   *framework.SlotTable[pairBalance]
 }
 
 // New builds the plugin from *configv1.NodeResourcesBalancedAllocationArgs, where nil means all defaults.
@@ -47,12 +49,16 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err := profiles.ValidateNodeResourcesBalancedAllocationArgs(nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
-	pl := &Plugin{
+	weighed := noderesources.NewWeighed(args.Resources)
+	pair := noderesources.FindPair(weighed)
+	return &Plugin{
 		classes: noderesources.NewDeviceClasses(handle),
-		weighed: noderesources.NewWeighed(args.Resources),
-	}
-	pl.table = noderesources.NewTable(pl.balanceOf)
-	return pl, nil
+		weighed: weighed,
+		pair:    pair,
+		pairs: framework.NewSlotTable(func(node fwk.NodeInfo) pairBalance {
+			return newPairBalance(node, weighed, pair)
+		}),
+	}, nil
 }
 
 // Name implements fwk.Plugin.

@@ -50,7 +50,7 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 			after = append(after, fraction(allocated+wanted, allocatable))
 		}
 	}
-	return score(balance(before), balance(after)), nil
+	return score(balance(deviation(before)), balance(deviation(after))), nil
 }
 
 // score is better the more the balance of a node grows.

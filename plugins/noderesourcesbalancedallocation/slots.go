@@ -14,45 +14,52 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
 
+// pairBalance is what the balance of a pair of resources on a node hangs on.
+type pairBalance struct {
+	taken, allocatable [2]int64
+	before             int64 // how balanced the node is without the pod
+	partial            bool  // the node has none of a resource, which then does not count
+}
+
+func newPairBalance(node fwk.NodeInfo, weighed []noderesources.Weighed, pair noderesources.Pair) pairBalance {
+	var b pairBalance
+	for i, place := range pair {
+		b.taken[i] = noderesources.Amount(node.GetRequested(), weighed[place].Name)
+		b.allocatable[i] = noderesources.Amount(node.GetAllocatable(), weighed[place].Name)
+		b.partial = b.partial || b.allocatable[i] == 0
+	}
+	b.before = b.with([2]int64{})
+	return b
+}
+
+// with is how balanced the node is with a pod that asks for the given amounts.
+func (b *pairBalance) with(wanted [2]int64) int64 {
+	return balance(pairDeviation(
+		fraction(b.taken[0]+wanted[0], b.allocatable[0]),
+		fraction(b.taken[1]+wanted[1], b.allocatable[1])))
+}
+
 // ScoreSlots implements framework.ScoreSlotsPlugin.
 func (pl *Plugin) ScoreSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, slots []int, scores []int64) *fwk.Status {
 	request, err := statedata.Read[*balancedRequest](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
-	seats, ok := noderesources.Seats(pl.weighed, request.amounts)
-	if !ok || len(seats) > expectedResources {
-		for i, slot := range slots {
-			var status *fwk.Status
-			if scores[i], status = pl.Score(ctx, state, pod, nodes.NodeAt(slot)); !status.IsSuccess() {
-				return status
-			}
-		}
-		return nil
+	wanted, onlyPair := pl.pair.Of(request.amounts)
+	var pairs []pairBalance
+	if onlyPair {
+		pairs = pl.pairs.Rows(nodes)
 	}
-	rows := pl.table.Rows(nodes)
-	var buffer [expectedResources]float64
 	for i, slot := range slots {
-		row, after := &rows[slot], buffer[:0]
-		for j := range seats {
-			if allocatable := row[seats[j].Allocatable]; allocatable != 0 {
-				taken := row[noderesources.RequestedPlace(seats[j].Allocatable)]
-				after = append(after, fraction(taken+seats[j].Wanted, allocatable))
-			}
+		if onlyPair && !pairs[slot].partial {
+			pair := &pairs[slot]
+			scores[i] = score(pair.before, pair.with(wanted))
+			continue
 		}
-		scores[i] = score(row[noderesources.Derived], balance(after))
+		var status *fwk.Status
+		if scores[i], status = pl.Score(ctx, state, pod, nodes.NodeAt(slot)); !status.IsSuccess() {
+			return status
+		}
 	}
 	return nil
-}
-
-// balanceOf is how balanced a node is without the pod, as long as no scalar resource counts.
-func (pl *Plugin) balanceOf(row *noderesources.Row) int64 {
-	fractions := make([]float64, 0, expectedResources)
-	for i := range pl.weighed {
-		place, ok := noderesources.AllocatablePlace(pl.weighed[i].Name)
-		if ok && row[place] != 0 {
-			fractions = append(fractions, fraction(row[noderesources.RequestedPlace(place)], row[place]))
-		}
-	}
-	return balance(fractions)
 }

@@ -26,6 +26,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/noderesources"
 	"github.com/rouse-scheduler/rouse/plugins/internal/pluginargs"
 	"github.com/rouse-scheduler/rouse/profiles"
@@ -48,14 +49,16 @@ var (
 	_ fwk.SignPlugin           = &Plugin{}
 )
 
-// Plugin implements NodeResourcesFit. Nothing in it changes after New but the table, which has a lock.
+// Plugin implements NodeResourcesFit. Nothing in it changes after New but the tables, which have locks.
 type Plugin struct {
 	classes    noderesources.DeviceClasses
 	ignored    ignoredResources
 	weighed    []noderesources.Weighed
 	scoring    strategy
 	rejections *rejections
-	table      *noderesources.Table
+	rooms      *framework.SlotTable[room]
+	pair       noderesources.Pair
+	pairs      *framework.SlotTable[pairShares]
 }
 
 // ignoredResources are extended resources that Filter leaves to somebody else.
@@ -77,13 +80,19 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	for _, name := range args.IgnoredResources {
 		names.Insert(v1.ResourceName(name))
 	}
+	weighed := noderesources.NewWeighed(args.ScoringStrategy.Resources)
+	pair := noderesources.FindPair(weighed)
 	return &Plugin{
 		classes:    noderesources.NewDeviceClasses(handle),
 		ignored:    ignoredResources{names: names, groups: sets.New(args.IgnoredResourceGroups...)},
-		weighed:    noderesources.NewWeighed(args.ScoringStrategy.Resources),
+		weighed:    weighed,
 		scoring:    newStrategy(args.ScoringStrategy),
 		rejections: newRejections(),
-		table:      noderesources.NewTable(nil),
+		rooms:      framework.NewSlotTable(newRoom),
+		pair:       pair,
+		pairs: framework.NewSlotTable(func(node fwk.NodeInfo) pairShares {
+			return newPairShares(node, weighed, pair)
+		}),
 	}, nil
 }
 

@@ -5,12 +5,12 @@ package noderesourcesfit
 
 import (
 	"context"
+	"math"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/plugins/internal/noderesources"
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
 
@@ -54,6 +54,59 @@ func newRejections() *rejections {
 	return &r
 }
 
+// room is what Filter reads of a node, scalar resources left out.
+type room struct {
+	pods        int64    // how many more there may be
+	free        [3]int64 // CPU, memory and ephemeral storage, as in wantedRoom
+	allocatable [3]int64
+}
+
+func newRoom(node fwk.NodeInfo) room {
+	offered, taken := node.GetAllocatable(), node.GetRequested()
+	r := room{
+		pods:        int64(offered.GetAllowedPodNumber() - len(node.GetPods())),
+		allocatable: [3]int64{offered.GetMilliCPU(), offered.GetMemory(), offered.GetEphemeralStorage()},
+	}
+	for i, requested := range [3]int64{taken.GetMilliCPU(), taken.GetMemory(), taken.GetEphemeralStorage()} {
+		r.free[i] = r.allocatable[i] - requested
+	}
+	return r
+}
+
+// wantedRoom is what a pod needs. A pod that asks for nothing of a resource does not care how little of it is left, even
+// if it is less than nothing.
+func wantedRoom(request *framework.Resource) [3]int64 {
+	wanted := [3]int64{request.MilliCPU, request.Memory, request.EphemeralStorage}
+	for i := range wanted {
+		if wanted[i] <= 0 {
+			wanted[i] = math.MinInt64
+		}
+	}
+	return wanted
+}
+
+// has tells whether a pod fits.
+func (r *room) has(wanted *[3]int64) bool {
+	return r.pods >= 1 && wanted[0] <= r.free[0] && wanted[1] <= r.free[1] && wanted[2] <= r.free[2]
+}
+
+// lacks returns what is missing for a pod.
+func (r *room) lacks(wanted *[3]int64) int {
+	lacks := 0
+	if r.pods < 1 {
+		lacks = lacksPods
+	}
+	for i, bit := range [3]int{lacksCPU, lacksMemory, lacksStorage} {
+		if wanted[i] > r.free[i] {
+			lacks |= bit
+			if wanted[i] > r.allocatable[i] {
+				lacks |= lacksForever
+			}
+		}
+	}
+	return lacks
+}
+
 // FilterSlots implements framework.FilterSlotsPlugin.
 func (pl *Plugin) FilterSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, slots []int, statuses []*fwk.Status) *fwk.Status {
 	request, err := statedata.Read[*podRequest](state, preFilterKey)
@@ -66,83 +119,11 @@ func (pl *Plugin) FilterSlots(ctx context.Context, state fwk.CycleState, pod *v1
 		}
 		return nil
 	}
-	rows := pl.table.Rows(nodes)
+	rooms, wanted := pl.rooms.Rows(nodes), wantedRoom(request.Resource)
 	for i, slot := range slots {
-		if lacks := lacking(request.Resource, &rows[slot]); lacks != 0 {
-			statuses[i] = pl.rejections[lacks]
+		if room := &rooms[slot]; !room.has(&wanted) {
+			statuses[i] = pl.rejections[room.lacks(&wanted)]
 		}
 	}
 	return nil
-}
-
-// lacking returns what a node lacks for a request without scalar resources.
-func lacking(request *framework.Resource, row *noderesources.Row) int {
-	lacks := 0
-	if row[noderesources.RequestedPods]+1 > row[noderesources.AllocatablePods] {
-		lacks = lacksPods
-	}
-	check := func(wanted, allocatable, requested int64, bit int) {
-		if wanted > 0 && wanted > allocatable-requested {
-			lacks |= bit
-			if wanted > allocatable {
-				lacks |= lacksForever
-			}
-		}
-	}
-	check(request.MilliCPU, row[noderesources.AllocatableCPU], row[noderesources.RequestedCPU], lacksCPU)
-	check(request.Memory, row[noderesources.AllocatableMemory], row[noderesources.RequestedMemory], lacksMemory)
-	check(request.EphemeralStorage, row[noderesources.AllocatableStorage], row[noderesources.RequestedStorage], lacksStorage)
-	return lacks
-}
-
-// ScoreSlots implements framework.ScoreSlotsPlugin.
-func (pl *Plugin) ScoreSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, slots []int, scores []int64) *fwk.Status {
-	request, err := statedata.Read[*scoredRequest](state, preScoreKey)
-	if err != nil {
-		return fwk.AsStatus(err)
-	}
-	seats, ok := noderesources.Seats(pl.weighed, request.amounts)
-	if !ok || len(pl.weighed) == 0 {
-		for i, slot := range slots {
-			var status *fwk.Status
-			if scores[i], status = pl.Score(ctx, state, pod, nodes.NodeAt(slot)); !status.IsSuccess() {
-				return status
-			}
-		}
-		return nil
-	}
-	taken := make([]noderesources.Place, len(seats))
-	for i := range seats {
-		taken[i] = takenPlace(seats[i].Allocatable)
-	}
-	rows, rate, selective := pl.table.Rows(nodes), pl.scoring.rate, pl.scoring.selective
-	for i, slot := range slots {
-		row := &rows[slot]
-		sum := weightedSum{strategy: pl.scoring}
-		for j := range seats {
-			seat := &seats[j]
-			allocatable := row[seat.Allocatable]
-			if allocatable == 0 {
-				continue
-			}
-			if rated := rate(row[taken[j]]+seat.Wanted, allocatable); rated > 0 || !selective {
-				sum.sum += rated * seat.Weight
-				sum.weights += seat.Weight
-			}
-		}
-		scores[i] = sum.score()
-	}
-	return nil
-}
-
-// takenPlace is where a row has what counts as taken of a resource; see taken.
-func takenPlace(allocatable noderesources.Place) noderesources.Place {
-	switch allocatable {
-	case noderesources.AllocatableCPU:
-		return noderesources.NonZeroCPU
-	case noderesources.AllocatableMemory:
-		return noderesources.NonZeroMemory
-	default:
-		return noderesources.RequestedStorage
-	}
 }

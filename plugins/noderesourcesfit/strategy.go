@@ -19,7 +19,18 @@ type strategy struct {
 	// selective strategies leave resources with a rate of zero out of the mean, and round the mean to the nearest
 	// score instead of down.
 	selective bool
+	// share is what the rate is in percent, if it is that.
+	share share
 }
+
+// share is a part of what a node has of a resource.
+type share int
+
+const (
+	noShare share = iota
+	freeShare
+	takenShare
+)
 
 // newStrategy returns the strategy of validated arguments.
 func newStrategy(args *configv1.ScoringStrategy) strategy {
@@ -35,7 +46,7 @@ func newStrategy(args *configv1.ScoringStrategy) strategy {
 
 // leastAllocated prefers free nodes: the share that stays free.
 func leastAllocated() strategy {
-	return strategy{rate: func(requested, allocatable int64) int64 {
+	return strategy{share: freeShare, rate: func(requested, allocatable int64) int64 {
 		if requested > allocatable {
 			return fwk.MinScore
 		}
@@ -45,7 +56,7 @@ func leastAllocated() strategy {
 
 // mostAllocated prefers full nodes: the share that is taken.
 func mostAllocated() strategy {
-	return strategy{rate: func(requested, allocatable int64) int64 {
+	return strategy{share: takenShare, rate: func(requested, allocatable int64) int64 {
 		return min(requested, allocatable) * fwk.MaxScore / allocatable
 	}}
 }

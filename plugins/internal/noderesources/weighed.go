@@ -70,26 +70,3 @@ func Amount(vector fwk.Resource, name v1.ResourceName) int64 {
 		return vector.GetScalarResources()[name]
 	}
 }
-
-// Seat is a weighed resource whose amounts stand in rows.
-type Seat struct {
-	Allocatable Place
-	Weight      int64
-	Wanted      int64 // by the pod
-}
-
-// Seats returns where the weighed resources stand in rows that count for a pod asking for the given amounts; false if
-// one of them is a scalar resource, which rows don't have.
-func Seats(weighed []Weighed, wanted []int64) ([]Seat, bool) {
-	seats := make([]Seat, 0, len(weighed))
-	for i := range weighed {
-		place, ok := AllocatablePlace(weighed[i].Name)
-		switch {
-		case ok:
-			seats = append(seats, Seat{Allocatable: place, Weight: weighed[i].Weight, Wanted: wanted[i]})
-		case wanted[i] != 0:
-			return nil, false
-		}
-	}
-	return seats, true
-}
