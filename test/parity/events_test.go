@@ -4,19 +4,18 @@
 package parity
 
 import (
-	"context"
 	"iter"
 	"slices"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 	upstream "k8s.io/kubernetes/pkg/scheduler/framework"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/plugins/nodeaffinity"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -38,24 +37,9 @@ func both(t round, c cluster, p profile) (their, our *side) {
 func (m *machine) compareHints(t round) {
 	g := newGenerator(t.seed)
 	p := g.profile(m.available)
-	their, our := both(t, g.cluster(), p)
-	for _, chosen := range p.plugins {
-		got := registrations(t, our, chosen.Name)
-		for _, registered := range registrations(t, their, chosen.Name) {
-			twin := slices.IndexFunc(got, func(e fwk.ClusterEventWithHint) bool { return e.Event == registered.Event })
-			if registered.QueueingHintFn == nil || twin < 0 {
-				continue // compareEventMaps compares those
-			}
-			h := hints{
-				plugin: their.plugins[chosen.Name], event: registered.Event,
-				their: answerOf(registered.QueueingHintFn), our: answerOf(got[twin].QueueingHintFn),
-				class: func(pod *v1.Pod) (string, bool) {
-					return our.framework.(*runtime.Framework).HintClass(t.Context(), chosen.Name, pod)
-				},
-			}
-			for range 4 {
-				m.add(h.compare(t, g, p))
-			}
+	for _, h := range hintsOf(t, g.cluster(), p) {
+		for range 4 {
+			m.add(h.compare(t, g, p))
 		}
 	}
 }
@@ -63,9 +47,35 @@ func (m *machine) compareHints(t round) {
 // hints are those of the two projects for one event, and Rouse's classes of pods.
 type hints struct {
 	plugin     fwk.Plugin // kube-scheduler's
+	args       apiruntime.Object
 	event      fwk.ClusterEvent
+	namespaces map[string]labels.Set // of the cluster, with their labels
 	their, our func(hintCase) string
 	class      func(*v1.Pod) (string, bool)
+}
+
+// hintsOf returns the hints of all plugins of a profile, for events that both projects register.
+func hintsOf(t round, c cluster, p profile) []hints {
+	t.Helper()
+	their, our := both(t, c, p)
+	var all []hints
+	for _, chosen := range p.plugins {
+		got := registrations(t, our, chosen.Name)
+		for _, registered := range registrations(t, their, chosen.Name) {
+			twin := slices.IndexFunc(got, func(e fwk.ClusterEventWithHint) bool { return e.Event == registered.Event })
+			if registered.QueueingHintFn == nil || twin < 0 {
+				continue // compareEventMaps compares those
+			}
+			all = append(all, hints{
+				plugin: their.plugins[chosen.Name], args: p.args[chosen.Name], event: registered.Event, namespaces: c.namespaceLabels(),
+				their: answerOf(registered.QueueingHintFn), our: answerOf(got[twin].QueueingHintFn),
+				class: func(pod *v1.Pod) (string, bool) {
+					return our.framework.(*runtime.Framework).HintClass(t.Context(), chosen.Name, pod)
+				},
+			})
+		}
+	}
+	return all
 }
 
 func (h hints) compare(t round, g *generator, p profile) counts {
@@ -96,29 +106,8 @@ func (h hints) compare(t round, g *generator, p profile) counts {
 }
 
 func (h hints) differ(c hintCase) bool {
-	our := h.our(c)
-	if our == fwk.Queue.String() && wakesMore(h.plugin.Name(), c) {
-		return false
-	}
-	return h.their(c) != our && !knownHintDifference(h.plugin, c.oldObj, c.newObj, our)
-}
-
-// knownHintDifference tells whether a difference is one on purpose: where kube-scheduler leaves a pod asleep that the
-// event may help, Rouse wakes it; docs/differences.md lists those.
-func knownHintDifference(plugin fwk.Plugin, oldObj, newObj any, got string) bool {
-	if got != fwk.Queue.String() || plugin.Name() != nodeaffinity.Name {
-		return false
-	}
-	oldNode, updated := oldObj.(*v1.Node)
-	return updated && violatesAddedAffinity(plugin, oldNode)
-}
-
-// violatesAddedAffinity tells whether the affinity that a profile adds keeps all pods off a node.
-func violatesAddedAffinity(plugin fwk.Plugin, node *v1.Node) bool {
-	nodeInfo := upstream.NewNodeInfo()
-	nodeInfo.SetNode(node)
-	status := plugin.(fwk.FilterPlugin).Filter(context.Background(), upstream.NewCycleState(), &v1.Pod{}, nodeInfo)
-	return !status.IsSuccess()
+	their, our := h.their(c), h.our(c)
+	return their != our && !(our == fwk.Queue.String() && h.wakesMore(c))
 }
 
 // answerOf returns what a hint says as text; an error counts as Queue, whatever it says.

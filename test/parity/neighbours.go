@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 )
@@ -137,4 +138,15 @@ func (g *generator) owners() []apiruntime.Object {
 		}
 	}
 	return objects
+}
+
+// namespaceLabels returns the namespaces of a cluster with their labels.
+func (c cluster) namespaceLabels() map[string]labels.Set {
+	found := map[string]labels.Set{}
+	for _, object := range c.objects {
+		if namespace, ok := object.(*v1.Namespace); ok {
+			found[namespace.Name] = namespace.Labels
+		}
+	}
+	return found
 }
