@@ -12,7 +12,8 @@
 //	[Differences]    where two configurations differ in effect
 //	[Plugins]        the registry
 //	[Report]         what came of a simulation
-//	[Explanation]    where a pod is and, if it waits, why, for what, and how far it is from a node; see [Explainer]
+//	[Explanation]    where a pod is and, if it waits, why, for what, and how far it is from a node; see [Explainer],
+//	                 which is for a simulation, and [LiveExplainer], which is for a scheduler at work
 //	[Audit]          whether the events of a simulation woke the pods that they helped; see [RunAudit]
 //
 // Every view writes itself as text for people with its method WriteText, in the [Style] of a terminal or of a file.
@@ -25,5 +26,5 @@
 // # Concurrency
 //
 // Functions of this package have no state. A view may be read by any number of goroutines. An [Explainer] or [Auditor]
-// belongs to one simulation, and to the goroutine that runs it.
+// belongs to one simulation, and to the goroutine that runs it. A [LiveExplainer] is safe for concurrent use.
 package inspect

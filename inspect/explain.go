@@ -8,21 +8,24 @@ import (
 )
 
 // Explanation shows where a pod is at some moment and, if it waits, why, for what, and how far it is from a node.
-// Times are durations since the start, such as 12.5s; they are empty where there is nothing to say.
+// Times are empty where there is nothing to say. In a simulation they are durations since the start, such as 12.5s, and
+// in a cluster times of day in UTC, such as 2026-05-04T09:30:00Z.
 type Explanation struct {
 	Namespace     string `json:"namespace"`
 	Name          string `json:"name"`
 	SchedulerName string `json:"schedulerName"`
 	// At is the moment.
-	At   simulate.Time `json:"at"`
+	At   string        `json:"at"`
 	Pool simulate.Pool `json:"pool"`
-	// Since is when the pod came into the pool; empty for one that had its node from the beginning.
+	// Since is when the pod came into the pool; empty for one that had its node from the beginning. In a cluster, where
+	// the scheduler does not remember that, it is when the kubelet began with a pod that has a node.
 	Since string `json:"since"`
 	// Node is where the pod is or was, or where it is going if Permission is not empty.
 	Node string `json:"node"`
 	// Permission are the plugins whose permission the pod needs to be bound.
 	Permission []string `json:"permission"`
-	// Attempts is how many scheduling cycles the pod had, and Message why the last one failed, or why there was none.
+	// Attempts is how many scheduling cycles the pod had, and Message why the last one failed, or why there was none. Of
+	// pods that have a node neither is known in a cluster.
 	Attempts int    `json:"attempts"`
 	Message  string `json:"message"`
 	// WokenBy is the label of the event that woke the pod last.
@@ -39,6 +42,9 @@ type Explanation struct {
 	Wakes []Wake `json:"wakes"`
 	// Heard are the last events about which a plugin that had rejected the pod was asked, and what it said.
 	Heard []Heard `json:"heard"`
+	// HeardSince is since when such events are remembered; empty if it is from the beginning, or nothing is. In a cluster
+	// that begins when somebody asks about the pod.
+	HeardSince string `json:"heardSince"`
 
 	// AllNodes is how many nodes there are. Everywhere is what keeps the pod off all of them, and Nodes are the closest
 	// ones, with what else is in the way: those with the fewest things first.
@@ -71,8 +77,8 @@ type Wake struct {
 
 // Heard is an event about which a plugin was asked whether it helps a pod.
 type Heard struct {
-	At    simulate.Time `json:"at"`
-	Event string        `json:"event"`
+	At    string `json:"at"`
+	Event string `json:"event"`
 	// Object is what the event happened to, such as "Node n1"; empty if that is not known.
 	Object string `json:"object"`
 	// Plugin is who was asked; empty for events that wake every pod.

@@ -49,10 +49,10 @@ type subject struct {
 
 // newDescriber returns a describer with the details of the in-tree plugins. Other plugins, and those in-tree plugins
 // whose reasons say it all, are quoted.
-func (e *Explainer) newDescriber(profile *runtime.Framework, pod *v1.Pod, nodes []fwk.NodeInfo) *describer {
+func (s *sight) newDescriber(profile *runtime.Framework, nodes []fwk.NodeInfo) *describer {
 	core := profile.SharedInformerFactory().Core().V1()
 	about := subject{
-		pod:   pod,
+		pod:   s.pod,
 		nodes: nodes,
 		namespaceLabels: func(name string) labels.Set {
 			namespace, err := core.Namespaces().Lister().Get(name)
@@ -66,7 +66,7 @@ func (e *Explainer) newDescriber(profile *runtime.Framework, pod *v1.Pod, nodes 
 			return err == nil && slices.Contains(claim.Spec.AccessModes, v1.ReadWriteOncePod)
 		},
 	}
-	if configured := e.cluster.Scheduler().Configuration().Profile(pod.Spec.SchedulerName); configured != nil {
+	if configured := s.scheduler.Configuration().Profile(s.pod.Spec.SchedulerName); configured != nil {
 		args, given := configured.Args(nodeaffinity.Name).(*configv1.NodeAffinityArgs)
 		if given && args.AddedAffinity != nil {
 			about.addedAffinity = args.AddedAffinity.RequiredDuringSchedulingIgnoredDuringExecution

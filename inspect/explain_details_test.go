@@ -208,9 +208,8 @@ func TestProbeAgreesWithAttempts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				explainer := NewExplainer(t.Context(), pod.Namespace, pod.Name)
-				explainer.cluster = cluster
-				describer := explainer.newDescriber(class.profile, pod, known.nodes())
+				seen := sight{scheduler: cluster.Scheduler(), pod: pod}
+				describer := seen.newDescriber(class.profile, known.nodes())
 				asked := newProbe(t.Context(), class.profile, pod, known.nodes())
 				for i, node := range known.nodes() {
 					rejections := asked.rejections(node)

@@ -15,18 +15,10 @@ import (
 )
 
 // setNodes asks every plugin about every node, and keeps the nodes where the least is in the way.
-func (e *Explainer) setNodes(view *Explanation, profile *runtime.Framework, pod *v1.Pod, wanted int) error {
-	snapshot, err := e.cluster.Snapshot()
-	if err != nil {
-		return err
-	}
-	nodes, err := snapshot.List()
-	if err != nil {
-		return err
-	}
+func (s *sight) setNodes(view *Explanation, profile *runtime.Framework, nodes []fwk.NodeInfo, wanted int) {
 	view.AllNodes = len(nodes)
-	asked := newProbe(e.ctx, profile, pod, nodes)
-	describer := e.newDescriber(profile, pod, nodes)
+	asked := newProbe(s.ctx, profile, s.pod, nodes)
+	describer := s.newDescriber(profile, nodes)
 	for _, status := range asked.everywhere {
 		view.Everywhere = append(view.Everywhere, describer.obstacle(answer{status: status}))
 	}
@@ -44,7 +36,6 @@ func (e *Explainer) setNodes(view *Explanation, profile *runtime.Framework, pod 
 		return cmp.Or(cmp.Compare(a.Things, b.Things), strings.Compare(a.Name, b.Name))
 	})
 	view.Nodes = append(view.Nodes, outlooks[:min(max(wanted, 0), len(outlooks))]...)
-	return nil
 }
 
 // describer says more about rejections than the plugins do.

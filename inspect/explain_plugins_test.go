@@ -4,35 +4,50 @@
 package inspect_test
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rouse-scheduler/rouse/inspect"
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/queue"
+	"github.com/rouse-scheduler/rouse/scheduler"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// explained is a cluster with an explainer for the pod default/web.
+// explained is a cluster with an explainer for the pod default/web, and one for all pods.
 type explained struct {
 	*simulate.Cluster
 	explainer *inspect.Explainer
+	live      *inspect.LiveExplainer
 }
 
 func explainedCluster(t *testing.T, options simulate.Options) *explained {
 	t.Helper()
 	explainer := inspect.NewExplainer(t.Context(), "default", "web")
 	explainer.Observe(&options)
+	live := inspect.NewLiveExplainer(t.Context())
+	options.SchedulerObserver = scheduler.JoinObservers(options.SchedulerObserver, live)
+	options.QueueObserver = queue.JoinObservers(options.QueueObserver, live)
 	cluster, err := simulate.NewCluster(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
 	explainer.Watch(cluster)
-	return &explained{cluster, explainer}
+	live.Watch(cluster.Scheduler())
+	t.Cleanup(func() {
+		if err := live.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &explained{cluster, explainer, live}
 }
 
 // replay plays a text, to its end.
@@ -47,13 +62,40 @@ func (e *explained) replay(t *testing.T, text string) {
 	}
 }
 
+// explain returns what the explainer of the pod says, which the other must agree with.
 func (e *explained) explain(t *testing.T, nodes int) *inspect.Explanation {
 	t.Helper()
 	explanation, err := e.explainer.Explain(nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.compareLive(t, explanation, nodes)
 	return explanation
+}
+
+// compareLive compares all but times, and what is not known of a pod that did not wait when somebody asked.
+func (e *explained) compareLive(t *testing.T, want *inspect.Explanation, nodes int) {
+	t.Helper()
+	got, err := e.live.Explain(t.Context(), "default", "web", nodes)
+	if want.Pool == simulate.PoolDeleted {
+		if missing := new(inspect.NoSuchPodError); !errors.As(err, &missing) {
+			t.Errorf("the explainer of all pods knows one that is gone: %v", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignored := []string{"At", "Since", "TriedAgainAt", "RejectedAt", "Heard", "HeardSince", "WokenBy", "Message"}
+	if want.Pool == simulate.PoolBound {
+		ignored = append(ignored, "Attempts")
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(inspect.Explanation{}, ignored...)); diff != "" {
+		t.Errorf("the explainer of all pods says something else (-the one for the pod +the other):\n%s", diff)
+	}
+	if want.Pool != simulate.PoolBound && !strings.Contains(got.Message, want.Message) {
+		t.Errorf("the message is %q, want %q", got.Message, want.Message)
+	}
 }
 
 // blocked is a pod that one plugin rejects.

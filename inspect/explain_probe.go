@@ -6,6 +6,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -137,22 +138,26 @@ type view struct {
 
 // views returns the node as it is and, if room is kept there for other pods that go first, as it would be with them.
 func (p *probe) views(node fwk.NodeInfo) []view {
-	asItIs := view{state: p.state, node: node}
-	beside := view{state: p.state.Clone(), node: node.Snapshot()}
-	for _, nominated := range p.profile.NominatedPodsForNode(node.Node().Name) {
-		other := nominated.GetPod()
-		if other.UID == p.pod.UID || corev1helpers.PodPriority(other) < corev1helpers.PodPriority(p.pod) {
-			continue
-		}
-		beside.kept = append(beside.kept, nominated)
+	views := []view{{state: p.state, node: node}}
+	first := p.firstThere(node.Node().Name)
+	if len(first) == 0 {
+		return views
+	}
+	beside := view{state: p.state.Clone(), node: node.Snapshot(), kept: first}
+	for _, nominated := range first {
 		beside.node.AddPodInfo(nominated)
 		// Where a plugin fails at that, its Filter says so.
 		_ = p.profile.RunPreFilterExtensionAddPod(p.ctx, beside.state, p.pod, nominated, beside.node)
 	}
-	if len(beside.kept) == 0 {
-		return []view{asItIs}
-	}
-	return []view{asItIs, beside}
+	return append(views, beside)
+}
+
+// firstThere returns the pods for which room is kept on a node before the pod may have it.
+func (p *probe) firstThere(node string) []fwk.PodInfo {
+	return slices.DeleteFunc(p.profile.NominatedPodsForNode(node), func(nominated fwk.PodInfo) bool {
+		other := nominated.GetPod()
+		return other.UID == p.pod.UID || corev1helpers.PodPriority(other) < corev1helpers.PodPriority(p.pod)
+	})
 }
 
 // signed returns a status with the name of the plugin that returned it.

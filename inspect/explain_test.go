@@ -80,7 +80,7 @@ func TestExplainStates(t *testing.T) {
 		},
 		"bound from the beginning": {
 			documents(node("n1", ""), web("", ", nodeName: n1")), time.Minute,
-			"Pod default/web is on node n1, where it was from the beginning; it is 1m0s now.\n",
+			"Pod default/web is on node n1; it is 1m0s now.\n",
 		},
 		"woken and bound": {
 			documents(node("n1", ""), web("", ", nodeSelector: {a: b}"), scenario(patchNode("20s", "n1", "labels: {a: b}"))), time.Minute,
@@ -215,8 +215,8 @@ func TestExplainRememberedEvents(t *testing.T) {
 	cluster := explainedCluster(t, simulate.Options{})
 	cluster.replay(t, documents(node("n1", ""), pod("web", "1", ", nodeSelector: {a: b}"), scenario(steps...)))
 	heard := cluster.explain(t, 0).Heard
-	want := inspect.Heard{At: seconds(30), Event: "NodeUpdateNodeLabel", Object: "Node n1", Plugin: "NodeAffinity", Answer: inspect.AnswerSkip}
-	if len(heard) != 20 || heard[19] != want || heard[0].At != seconds(11) {
+	want := inspect.Heard{At: "30s", Event: "NodeUpdateNodeLabel", Object: "Node n1", Plugin: "NodeAffinity", Answer: inspect.AnswerSkip}
+	if len(heard) != 20 || heard[19] != want || heard[0].At != "11s" {
 		t.Errorf("%d events are remembered, the first is %+v and the last %+v; want the last 20", len(heard), heard[0], heard[19])
 	}
 	cluster.replay(t, scenario(
@@ -233,7 +233,7 @@ func TestExplainRememberedEvents(t *testing.T) {
 func TestExplainFlush(t *testing.T) {
 	cluster := explainedCluster(t, simulate.Options{})
 	cluster.replay(t, documents(node("n1", ""), pod("web", "1", ", nodeSelector: {a: b}"), scenario(patchNode("6m", "n1", "annotations: {a: b}"))))
-	want := []inspect.Heard{{At: seconds(300) + 1, Event: "UnschedulableTimeout", Answer: inspect.AnswerQueue}}
+	want := []inspect.Heard{{At: "5m0s", Event: "UnschedulableTimeout", Answer: inspect.AnswerQueue}}
 	if diff := cmp.Diff(want, cluster.explain(t, 0).Heard); diff != "" {
 		t.Errorf("heard differs (-want +got):\n%s", diff)
 	}

@@ -37,28 +37,24 @@ func (e *Explanation) state(style Style) string {
 	if e.Since != "" {
 		since = " since " + e.Since
 	}
+	now := "; it is " + e.At + " now."
 	attempts := " after " + count(e.Attempts, "attempt")
-	if e.Attempts == 0 {
+	switch {
+	case e.Attempts == 0 && e.Pool == simulate.PoolBound: // by somebody else, or before anybody looked
+		attempts = ""
+	case e.Attempts == 0:
 		attempts = " and was never tried"
+	case e.Pool == simulate.PoolBound && e.WokenBy != "":
+		attempts += ", the last one because of " + e.WokenBy
 	}
-	now := fmt.Sprintf("; it is %v now.", e.At)
 	switch e.Pool {
 	case simulate.PoolBound:
-		text := style.paint(green, "is on node "+e.Node) + since
-		if e.Since == "" {
-			return text + ", where it was from the beginning" + now
-		}
-		if e.WokenBy != "" {
-			attempts += ", the last one because of " + e.WokenBy
-		}
-		return text + attempts + now
+		return style.paint(green, "is on node "+e.Node) + since + attempts + now
 	case simulate.PoolActive:
-		switch {
-		case len(e.Permission) > 0:
+		if len(e.Permission) > 0 {
 			return style.paint(green, "is to go to node "+e.Node) + " and waits for permission of " + strings.Join(e.Permission, ", ") + since + attempts + now
-		default:
-			return style.paint(green, "is about to be tried") + since + attempts + now
 		}
+		return style.paint(green, "is being tried, or about to be") + since + attempts + now
 	case simulate.PoolBackoff:
 		return style.paint(yellow, "backs off") + since + attempts + fmt.Sprintf(", until %s", e.TriedAgainAt) + now
 	case simulate.PoolGated:
@@ -154,6 +150,9 @@ func (w *Wake) labels(hint bool) []string {
 
 func (e *Explanation) drawHeard(b *strings.Builder, style Style) {
 	if len(e.Heard) == 0 {
+		if e.HeardSince != "" {
+			fmt.Fprintf(b, "\nNothing that could wake it has happened since %s, when somebody first asked about it.\n", e.HeardSince)
+		}
 		return
 	}
 	fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "What happened last"))
@@ -166,7 +165,7 @@ func (e *Explanation) drawHeard(b *strings.Builder, style Style) {
 		case AnswerError:
 			said = cell{"wake it, because of an error: " + oneLine(heard.Message), red}
 		}
-		list.cells(cell{text: heard.At.String()}, cell{heard.Event, cyan}, cell{text: cmp.Or(heard.Object, "-")},
+		list.cells(cell{text: heard.At}, cell{heard.Event, cyan}, cell{text: cmp.Or(heard.Object, "-")},
 			cell{text: cmp.Or(heard.Plugin, "-")}, said)
 	}
 	list.draw(b, style)

@@ -205,5 +205,29 @@ func (s *Scheduler) Profiles() runtime.Profiles { return s.profiles }
 // Configuration returns what the scheduler was configured with. It must not be changed.
 func (s *Scheduler) Configuration() *profiles.Configuration { return s.options.Configuration }
 
+// BuildProfiles builds the plugins of all profiles once more, over a snapshot that belongs to the caller, for somebody who
+// wants to ask them beside the scheduling cycles. They see the objects and the nominated pods that the others see, and
+// neither the pods that wait for permission nor what the others keep to themselves; what they do reaches no queue. The
+// caller closes them.
+func (s *Scheduler) BuildProfiles(ctx context.Context, snapshot fwk.SharedLister) (runtime.Profiles, error) {
+	o := &s.options
+	built, err := runtime.NewProfiles(ctx, o.Configuration, o.Registry, runtime.Options{
+		ClientSet:       o.Client,
+		KubeConfig:      o.KubeConfig,
+		InformerFactory: o.Informers,
+		Snapshot:        snapshot,
+		Nominator:       s.queue,
+		Extenders:       o.Extenders,
+		PodGroupManager: cache.NoPodGroups{},
+		Clock:           o.Clock,
+		Seed:            o.Seed,
+		Logger:          o.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("building the plugins of all profiles once more: %w", err)
+	}
+	return built, nil
+}
+
 // EventMap returns which plugins, of all profiles, wait for which events. The map must not be changed.
 func (s *Scheduler) EventMap() framework.EventMap { return s.events }

@@ -17,9 +17,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/cache"
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
@@ -208,3 +211,33 @@ type boundObserver struct {
 }
 
 func (o boundObserver) PodBound(binding Binding) { o.bound(binding.Pod) }
+
+// TestBuildProfiles has plugins that are asked beside the scheduler: they see other nodes, the same nominated pods, and
+// activate nothing.
+func TestBuildProfiles(t *testing.T) {
+	f := newFixture(t)
+	f.addNodes("n1")
+	waiting := makePod("waiting", "8")
+	f.add(waiting)
+	f.attempt()
+	f.wantPool("waiting", queue.PoolUnschedulable)
+	snapshot := &cache.Snapshot{}
+	built, err := f.BuildProfiles(f.ctx, snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := built[v1.DefaultSchedulerName]
+	if profile.SnapshotSharedLister() != fwk.SharedLister(snapshot) || profile.Plugin("NodeResourcesFit") == f.profile().Plugin("NodeResourcesFit") {
+		t.Error("the plugins share their snapshot, or themselves, with those of the scheduler")
+	}
+	info, _ := framework.NewPodInfo(waiting)
+	f.Queue().AddNominatedPod(klog.Logger{}, info, &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: "n1"})
+	if nominated := profile.NominatedPodsForNode("n1"); len(nominated) != 1 {
+		t.Errorf("the plugins see the nominated pods %v, want the one there is", nominated)
+	}
+	profile.Activate(klog.Logger{}, map[string]*v1.Pod{"default/waiting": waiting})
+	f.wantPool("waiting", queue.PoolUnschedulable)
+	if err := built.Close(); err != nil {
+		t.Error(err)
+	}
+}

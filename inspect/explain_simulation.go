@@ -7,11 +7,14 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	listersv1 "k8s.io/client-go/listers/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/queue"
+	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
@@ -44,16 +47,9 @@ type Explainer struct {
 	// mu guards the following fields: plugins may have goroutines that use the queue.
 	mu     sync.Mutex
 	pod    *v1.Pod // the latest of the name that was heard of
-	failed *failedAttempt
-	heard  []Heard
+	memory memory
 	// unnamed is how many of the last events are not known yet to have happened to which object.
 	unnamed int
-}
-
-// failedAttempt is the last one of a pod.
-type failedAttempt struct {
-	scheduler.Failure
-	at simulate.Time
 }
 
 // NewExplainer returns an explainer for the pod of a name, be it there yet or not. Plugins are given the context when
@@ -81,7 +77,7 @@ func (e *Explainer) concerns(pod *v1.Pod) bool {
 		return false
 	}
 	if e.pod == nil || e.pod.UID != pod.UID {
-		e.failed, e.heard, e.unnamed = nil, nil, 0
+		e.memory, e.unnamed = memory{}, 0
 	}
 	e.pod = pod
 	return true
@@ -89,19 +85,17 @@ func (e *Explainer) concerns(pod *v1.Pod) bool {
 
 // hear remembers an event. It needs mu.
 func (e *Explainer) hear(heard Heard) {
-	e.heard = append(e.heard, heard)
-	e.heard = slices.Delete(e.heard, 0, max(0, len(e.heard)-maxHeard))
-	e.unnamed = min(e.unnamed+1, len(e.heard))
+	heard.At = e.cluster.Now().String()
+	e.memory.hear(heard)
+	e.unnamed = min(e.unnamed+1, len(e.memory.heard))
 }
 
 // PodMoved implements queue.Observer. Only events for which no plugin is asked are of interest.
 func (e *Explainer) PodMoved(move queue.PodMove) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	waited := move.From == queue.PoolUnschedulable || move.From == queue.PoolGated
-	ready := move.To == queue.PoolActive || move.To == queue.PoolBackoff
-	if waited && ready && move.Plugin == "" && e.concerns(move.Pod.Pod) {
-		e.hear(Heard{At: e.cluster.Now(), Event: move.Cause, Answer: AnswerQueue})
+	if wakesAll(&move) && e.concerns(move.Pod.Pod) {
+		e.hear(heardOfMove(&move))
 		e.unnamed--
 	}
 }
@@ -111,17 +105,9 @@ func (e *Explainer) HintEvaluated(result queue.HintResult) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for pod := range result.Pods {
-		if !e.concerns(pod) {
-			continue
+		if e.concerns(pod) {
+			e.hear(heardOfHint(&result))
 		}
-		heard := Heard{At: e.cluster.Now(), Event: result.Event, Plugin: result.Plugin, Answer: AnswerQueue}
-		switch {
-		case result.Err != nil:
-			heard.Answer, heard.Message = AnswerError, result.Err.Error()
-		case result.Hint == fwk.QueueSkip:
-			heard.Answer = AnswerSkip
-		}
-		e.hear(heard)
 	}
 }
 
@@ -130,7 +116,7 @@ func (e *Explainer) AttemptFailed(failure scheduler.Failure) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.concerns(failure.Pod) {
-		e.failed = &failedAttempt{failure, e.cluster.Now()}
+		e.memory.failed = newFailedAttempt(failure, e.cluster.Clock().Now())
 	}
 }
 
@@ -138,8 +124,9 @@ func (e *Explainer) AttemptFailed(failure scheduler.Failure) {
 func (e *Explainer) Changed(change simulate.Change) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i := len(e.heard) - e.unnamed; i < len(e.heard); i++ {
-		e.heard[i].Object = change.Object()
+	heard := e.memory.heard
+	for i := len(heard) - e.unnamed; i < len(heard); i++ {
+		heard[i].Object = change.Object()
 	}
 	e.unnamed = 0
 }
@@ -153,3 +140,58 @@ func (e *Explainer) Worked() {
 
 // Settled implements simulate.Watcher.
 func (e *Explainer) Settled() {}
+
+// Explain explains the pod as it is now, with at most so many of the closest nodes. The error is a [*NoSuchPodError] if
+// there is no such pod.
+func (e *Explainer) Explain(nodes int) (*Explanation, error) {
+	state, found := e.cluster.Pod(e.namespace, e.name)
+	if !found {
+		return nil, e.noSuchPod()
+	}
+	e.mu.Lock()
+	memory := e.memory
+	memory.heard = slices.Clone(memory.heard)
+	e.mu.Unlock()
+	s := &sight{
+		ctx: e.ctx, scheduler: e.cluster.Scheduler(), at: e.cluster.Now().String(), write: e.timeOf,
+		state: state, pod: podNow(e.cluster.Scheduler(), e.namespace, e.name), memory: memory,
+	}
+	s.queued, _ = s.scheduler.Queue().Lookup(e.namespace, e.name)
+	s.ask = func() (*runtime.Framework, []fwk.NodeInfo, error) {
+		snapshot, err := e.cluster.Snapshot()
+		if err != nil {
+			return nil, nil, err
+		}
+		nodes, err := snapshot.List()
+		return s.scheduler.Profiles()[s.pod.Spec.SchedulerName], nodes, err
+	}
+	return s.explain(nodes)
+}
+
+// timeOf turns a time of the clock into virtual time.
+func (e *Explainer) timeOf(t time.Time) string {
+	return (e.cluster.Now() - simulate.Time(e.cluster.Clock().Since(t))).String()
+}
+
+func (e *Explainer) noSuchPod() error {
+	missing := &NoSuchPodError{Namespace: e.namespace, Name: e.name, At: e.cluster.Now().String()}
+	for _, pod := range e.cluster.Report().Pods {
+		missing.Pods = append(missing.Pods, pod.Namespace+"/"+pod.Name)
+	}
+	return missing
+}
+
+// podNow returns a pod as the scheduler knows it, nil if it is gone.
+func podNow(s *scheduler.Scheduler, namespace, name string) *v1.Pod {
+	pod, err := podsOf(s).Pods(namespace).Get(name)
+	if err != nil { // which can only mean that it is not there
+		return nil
+	}
+	return pod
+}
+
+// podsOf returns the lister of pods, which all profiles share.
+func podsOf(s *scheduler.Scheduler) listersv1.PodLister {
+	first := s.Profiles()[s.Configuration().Profiles[0].SchedulerName]
+	return first.SharedInformerFactory().Core().V1().Pods().Lister()
+}

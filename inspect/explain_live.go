@@ -1,0 +1,213 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/cache"
+	"github.com/rouse-scheduler/rouse/queue"
+	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/scheduler"
+	"github.com/rouse-scheduler/rouse/simulate"
+)
+
+var (
+	_ queue.BatchObserver = &LiveExplainer{}
+	_ scheduler.Observer  = &LiveExplainer{}
+)
+
+// LiveExplainer explains any pod of a scheduler that is at work, which goes on meanwhile:
+//
+//	explainer := inspect.NewLiveExplainer(ctx)
+//	explainer.Observe(&options)
+//	s, err := scheduler.New(ctx, options)
+//	...
+//	explainer.Watch(s)
+//	...
+//	explanation, err := explainer.Explain(ctx, "default", "web", inspect.DefaultNodes)
+//
+// It has a snapshot and plugins of its own, which are made when somebody asks for the first time, so that nobody waits
+// for anybody: of the scheduler's, only the queue and the cache are locked, for as long as it takes to look one pod up
+// and to copy what changed since the last time.
+//
+// Of every attempt that fails it remembers a few numbers, for the last thousands of pods. What happened to a pod it
+// remembers from when somebody asks about it.
+//
+// It is safe for concurrent use. Requests are answered one at a time.
+type LiveExplainer struct {
+	scheduler.NoObserver
+	queue.NoQueueObserver
+
+	ctx       context.Context
+	scheduler *scheduler.Scheduler
+	memories  memories
+
+	// turn is taken by whoever asks; the rest is theirs.
+	turn     chan struct{}
+	snapshot *cache.Snapshot
+	profiles runtime.Profiles // nil until somebody asks
+}
+
+// NewLiveExplainer returns an explainer. The context is what its plugins are built with.
+func NewLiveExplainer(ctx context.Context) *LiveExplainer {
+	return &LiveExplainer{ctx: ctx, turn: make(chan struct{}, 1), snapshot: &cache.Snapshot{}}
+}
+
+// Observe makes the explainer an observer of the scheduler and of the queue, beside those that there are.
+func (e *LiveExplainer) Observe(options *scheduler.Options) {
+	options.Observer = scheduler.JoinObservers(options.Observer, e)
+	options.QueueObserver = queue.JoinObservers(options.QueueObserver, e)
+}
+
+// Watch says whose pods are explained: those of the scheduler that was made with the options given to
+// [LiveExplainer.Observe]. It must be called before that one runs.
+func (e *LiveExplainer) Watch(s *scheduler.Scheduler) { e.scheduler = s }
+
+// Close ends the plugins. Nobody may ask any more.
+func (e *LiveExplainer) Close() error { return e.profiles.Close() }
+
+// Explain explains a pod as it is now, with at most so many of the closest nodes. The error is a [*NoSuchPodError] if
+// the scheduler knows no such pod, as it does not know pods that have finished, or that of the context, if that ends
+// while others are answered.
+func (e *LiveExplainer) Explain(ctx context.Context, namespace, name string, nodes int) (*Explanation, error) {
+	select {
+	case e.turn <- struct{}{}:
+		defer func() { <-e.turn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for other explanations to be given: %w", ctx.Err())
+	}
+	now := e.now()
+	pod := podNow(e.scheduler, namespace, name)
+	if pod == nil {
+		return nil, e.noSuchPod(namespace, name, now)
+	}
+	s := &sight{
+		ctx: ctx, scheduler: e.scheduler, at: timeOfDay(now), write: timeOfDay, pod: pod,
+		ask: func() (*runtime.Framework, []fwk.NodeInfo, error) { return e.ask(pod.Spec.SchedulerName) },
+	}
+	s.queued, _ = e.scheduler.Queue().Lookup(namespace, name)
+	s.state = stateOf(pod, &s.queued)
+	switch {
+	case s.queued.Pool != queue.PoolNone:
+		s.memory = e.memories.ask(pod.UID, now)
+		s.state.WokenBy = s.memory.wokenBy()
+	case s.state.Pool == simulate.PoolUnschedulable:
+		s.state.Message = whyNotQueued(e.scheduler, pod)
+	}
+	return s.explain(nodes)
+}
+
+// now returns the time of the scheduler's clock.
+func (e *LiveExplainer) now() time.Time {
+	return e.scheduler.Profiles()[e.scheduler.Configuration().Profiles[0].SchedulerName].Clock().Now()
+}
+
+// timeOfDay writes a time as the API does.
+func timeOfDay(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// ask returns the explainer's own plugins of a profile, and the nodes as they are now.
+func (e *LiveExplainer) ask(schedulerName string) (*runtime.Framework, []fwk.NodeInfo, error) {
+	if e.profiles == nil {
+		built, err := e.scheduler.BuildProfiles(e.ctx, e.snapshot)
+		if err != nil {
+			return nil, nil, fmt.Errorf("preparing to ask the plugins: %w", err)
+		}
+		e.profiles = built
+	}
+	if err := e.scheduler.Cache().UpdateSnapshot(e.snapshot); err != nil {
+		return nil, nil, fmt.Errorf("looking at the nodes: %w", err)
+	}
+	nodes, err := e.snapshot.List()
+	return e.profiles[schedulerName], nodes, err
+}
+
+// stateOf says where a pod is.
+func stateOf(pod *v1.Pod, queued *queue.PodStatus) simulate.PodState {
+	state := simulate.PodState{
+		Namespace: pod.Namespace, Name: pod.Name, Node: pod.Spec.NodeName, Pool: simulate.PoolUnschedulable, Attempts: queued.Attempts,
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == v1.PodScheduled && condition.Status == v1.ConditionFalse {
+			state.Message = condition.Message
+		}
+	}
+	switch {
+	case state.Node != "":
+		state.Pool = simulate.PoolBound
+		if start := pod.Status.StartTime; start != nil {
+			state.BoundAt = timeOfDay(start.Time)
+		}
+	case pod.DeletionTimestamp != nil:
+		state.Pool, state.Message = simulate.PoolDeleted, "the pod is being deleted"
+	case queued.Pool == queue.PoolActive, queued.Pool == queue.PoolInFlight:
+		state.Pool = simulate.PoolActive
+	case queued.Pool == queue.PoolBackoff:
+		state.Pool = simulate.PoolBackoff
+	case queued.Pool == queue.PoolGated:
+		state.Pool = simulate.PoolGated
+		state.Message = fmt.Sprintf("plugin %s does not let the pod be tried yet", queued.GatingPlugin)
+	}
+	return state
+}
+
+// whyNotQueued says why the queue does not have a pod that has no node.
+func whyNotQueued(s *scheduler.Scheduler, pod *v1.Pod) string {
+	if s.Profiles()[pod.Spec.SchedulerName] == nil {
+		return "no profile has the scheduler name " + pod.Spec.SchedulerName
+	}
+	return "the pod came, or got a node, this very moment; ask again"
+}
+
+// maxAlike is how many pods of a namespace are offered in place of one that is not there.
+const maxAlike = 1000
+
+// noSuchPod returns the error for a pod that is not there, with those that may have been meant.
+func (e *LiveExplainer) noSuchPod(namespace, name string, now time.Time) error {
+	missing := &NoSuchPodError{Namespace: namespace, Name: name, At: timeOfDay(now)}
+	all, err := podsOf(e.scheduler).List(labels.Everything())
+	if err != nil {
+		return fmt.Errorf("%w; nor can the others be listed: %w", missing, err)
+	}
+	for _, pod := range all {
+		if pod.Namespace == namespace && len(missing.Pods) < maxAlike || pod.Name == name {
+			missing.Pods = append(missing.Pods, podName(pod))
+		}
+	}
+	return missing
+}
+
+// AttemptFailed implements scheduler.Observer.
+func (e *LiveExplainer) AttemptFailed(failure scheduler.Failure) {
+	e.memories.fail(failure.Pod.UID, newFailedAttempt(failure, e.now()))
+}
+
+// PodMoved implements queue.Observer. Only events for which no plugin is asked are of interest.
+func (e *LiveExplainer) PodMoved(move queue.PodMove) {
+	if e.memories.asking() && wakesAll(&move) {
+		e.memories.hear(e.now(), func(yield func(*v1.Pod) bool) { yield(move.Pod.Pod) }, heardOfMove(&move))
+	}
+}
+
+// PodsMoved implements queue.BatchObserver.
+func (e *LiveExplainer) PodsMoved(moves []queue.PodMove) {
+	if e.memories.asking() {
+		for i := range moves {
+			e.PodMoved(moves[i])
+		}
+	}
+}
+
+// HintEvaluated implements queue.Observer.
+func (e *LiveExplainer) HintEvaluated(result queue.HintResult) {
+	if e.memories.asking() {
+		e.memories.hear(e.now(), result.Pods, heardOfHint(&result))
+	}
+}

@@ -1,0 +1,127 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/simulate"
+)
+
+func (e *explained) explainLive(t *testing.T, name string) *inspect.Explanation {
+	t.Helper()
+	explanation, err := e.live.Explain(t.Context(), "default", name, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return explanation
+}
+
+func TestLiveExplanation(t *testing.T) {
+	cluster := explainedCluster(t, simulate.Options{})
+	input, err := simulate.Parse("input.yaml", []byte(crowded()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.ReplayUntil(input, seconds(30)); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "explain_live.txt", text(cluster.explainLive(t, "web"), inspect.Style{}))
+	golden(t, "explain_live.json", asJSON(cluster.explainLive(t, "web")))
+}
+
+// TestLiveExplanationRemembersWhoWasAskedAbout asks about one of two pods to which the same happens.
+func TestLiveExplanationRemembersWhoWasAskedAbout(t *testing.T) {
+	cluster := explainedCluster(t, simulate.Options{})
+	label := func(at int, value string) {
+		cluster.replay(t, scenario(patchNode(fmt.Sprintf("%ds", at), "n1", "labels: {disk: "+value+"}")))
+	}
+	cluster.replay(t, documents(node("n1", ""), pod("web", "1", ", nodeSelector: {disk: ssd}"), pod("other", "1", ", nodeSelector: {disk: ssd}")))
+	label(10, "tape")
+	first := cluster.explainLive(t, "web")
+	if len(first.Heard) > 0 || first.HeardSince != "2026-01-01T00:00:10Z" {
+		t.Errorf("the first answer remembers %+v since %q, want nothing yet", first.Heard, first.HeardSince)
+	}
+	label(20, "hdd") // later than the first, by as much
+	want := []inspect.Heard{{At: "2026-01-01T00:00:30Z", Event: "NodeUpdateNodeLabel", Plugin: "NodeAffinity", Answer: inspect.AnswerSkip}}
+	if diff := cmp.Diff(want, cluster.explainLive(t, "web").Heard); diff != "" {
+		t.Errorf("heard differs (-want +got):\n%s", diff)
+	}
+	if other := cluster.explainLive(t, "other"); len(other.Heard) > 0 {
+		t.Errorf("nobody had asked about the other pod, and it heard %+v", other.Heard)
+	}
+	cluster.replay(t, scenario("{at: 11m, create: "+node("n2", "")+"}"))
+	if late := cluster.explainLive(t, "web"); slices.Contains(late.Heard, want[0]) {
+		t.Errorf("nobody asked for eleven minutes, and the pod still heard %+v", late.Heard)
+	}
+}
+
+// TestLiveExplanationRemembersFlush has events for which no plugin is asked.
+func TestLiveExplanationRemembersFlush(t *testing.T) {
+	cluster := explainedCluster(t, simulate.Options{})
+	cluster.replay(t, documents(node("n1", ""), pod("web", "1", ", nodeSelector: {a: b}")))
+	cluster.explainLive(t, "web")
+	cluster.replay(t, scenario(patchNode("6m", "n1", "annotations: {a: b}")))
+	got := cluster.explainLive(t, "web")
+	want := []inspect.Heard{{At: "2026-01-01T00:05:00Z", Event: "UnschedulableTimeout", Answer: inspect.AnswerQueue}}
+	if diff := cmp.Diff(want, got.Heard); diff != "" || got.WokenBy != "UnschedulableTimeout" {
+		t.Errorf("woken by %q, heard differs (-want +got):\n%s", got.WokenBy, diff)
+	}
+}
+
+func TestLiveExplanationOfUnknownPod(t *testing.T) {
+	cluster := explainedCluster(t, simulate.Options{})
+	cluster.replay(t, documents(node("n1", ""), pod("wed", "1", ""),
+		"{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}, spec: {containers: [{name: c, image: i}]}}",
+		"{apiVersion: v1, kind: Pod, metadata: {name: cart, namespace: shop}, spec: {containers: [{name: c, image: i}]}}"))
+	_, err := cluster.live.Explain(t.Context(), "default", "web", 3)
+	var missing *inspect.NoSuchPodError
+	if !errors.As(err, &missing) || err.Error() != "there is no pod default/web at 2026-01-01T00:00:00Z" {
+		t.Fatalf("got error %v, want a NoSuchPodError", err)
+	}
+	slices.Sort(missing.Pods)
+	if diff := cmp.Diff([]string{"default/wed", "shop/web"}, missing.Pods); diff != "" {
+		t.Errorf("the pods that may be meant differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestLiveExplanationThatMustWait has somebody ask while somebody else is answered, and give up.
+func TestLiveExplanationThatMustWait(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	// The scheduler asks it first, in a cycle, and then the explainer.
+	calls := 0
+	slow := &scripted{name: "Slow", reason: "slow", accepts: func(fwk.Handle, *v1.Pod, *v1.Node) bool {
+		if calls++; calls == 2 {
+			close(asked)
+			<-answer
+		}
+		return false
+	}}
+	cluster := explainedCluster(t, withPlugins(t, slow))
+	cluster.replay(t, documents(node("n1", ""), pod("web", "1", "")))
+	done := make(chan error)
+	go func() {
+		_, err := cluster.live.Explain(t.Context(), "default", "web", 1)
+		done <- err
+	}()
+	<-asked
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := cluster.live.Explain(impatient, "default", "web", 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("who gives up gets %v", err)
+	}
+	close(answer)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,93 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/scheduler"
+)
+
+// failedAttempt is what is kept of an attempt that failed: little, however many nodes there are.
+type failedAttempt struct {
+	at         time.Time
+	rejections []Rejection
+	postFilter string
+}
+
+// newFailedAttempt sums up a failure.
+func newFailedAttempt(failure scheduler.Failure, at time.Time) *failedAttempt {
+	failed := &failedAttempt{at: at}
+	if failure.Diagnosis != nil {
+		failed.rejections, failed.postFilter = rejectionsOf(failure), failure.Diagnosis.PostFilterMsg
+	}
+	return failed
+}
+
+// rejectionsOf counts the verdicts of an attempt by plugin and reason, the plugin that rejected the pod most often first.
+func rejectionsOf(failure scheduler.Failure) []Rejection {
+	counts := rejectionCounts{nodes: map[string]int{}, reasons: map[string]map[string]int{}}
+	statuses := failure.Diagnosis.NodeToStatus
+	statuses.ForEachStatus(func(status *fwk.Status, nodes int) { counts.add(status.Plugin(), status.Reasons(), nodes) })
+	rejectors := failure.Diagnosis.UnschedulablePlugins.Union(failure.Diagnosis.PendingPlugins)
+	var fit *framework.FitError
+	if absent := statuses.AbsentNodesStatus(); absent != nil && errors.As(failure.Status.AsError(), &fit) && fit.NumAllNodes > statuses.Len() {
+		counts.add(counts.whoLeftOut(absent, rejectors), absent.Reasons(), fit.NumAllNodes-statuses.Len())
+	}
+	for plugin := range rejectors {
+		counts.add(plugin, nil, 0)
+	}
+	delete(counts.nodes, "")
+	rejections := make([]Rejection, 0, len(counts.nodes))
+	for plugin, nodes := range counts.nodes {
+		rejection := Rejection{Plugin: plugin, Nodes: nodes, Reasons: []ReasonCount{}}
+		for _, reason := range slices.Sorted(maps.Keys(counts.reasons[plugin])) {
+			rejection.Reasons = append(rejection.Reasons, ReasonCount{reason, counts.reasons[plugin][reason]})
+		}
+		rejections = append(rejections, rejection)
+	}
+	slices.SortFunc(rejections, func(a, b Rejection) int {
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), strings.Compare(a.Plugin, b.Plugin))
+	})
+	return rejections
+}
+
+// rejectionCounts are how many nodes each plugin rejected, and why.
+type rejectionCounts struct {
+	nodes   map[string]int
+	reasons map[string]map[string]int
+}
+
+func (c *rejectionCounts) add(plugin string, reasons []string, nodes int) {
+	c.nodes[plugin] += nodes
+	for _, reason := range reasons {
+		if c.reasons[plugin] == nil {
+			c.reasons[plugin] = map[string]int{}
+		}
+		c.reasons[plugin][reason] += nodes
+	}
+}
+
+// whoLeftOut returns the plugin that rejected the nodes at which no Filter plugin looked: the one of the status, or a
+// rejector that gave no verdict, which must have narrowed the nodes.
+func (c *rejectionCounts) whoLeftOut(status *fwk.Status, rejectors sets.Set[string]) string {
+	if status.Plugin() != "" {
+		return status.Plugin()
+	}
+	for _, plugin := range sets.List(rejectors) {
+		if _, counted := c.nodes[plugin]; !counted {
+			return plugin
+		}
+	}
+	return ""
+}
