@@ -54,6 +54,8 @@ type documentedExplanation struct {
 		Answer  string `json:"answer"`
 		Message string `json:"message"`
 	} `json:"heard"`
+	HeardSince string `json:"heardSince"`
+
 	AllNodes   int        `json:"allNodes"`
 	Everywhere []obstacle `json:"everywhere"`
 	Nodes      []struct {
