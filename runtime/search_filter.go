@@ -21,8 +21,8 @@ func (s *search) filter() (status *fwk.Status) {
 	if failure != nil {
 		return failure
 	}
-	beside := s.nominatedBeside()
-	if len(rest) == 0 && len(beside) == 0 {
+	claimed := s.claimedNodes()
+	if len(rest) == 0 && len(claimed) == 0 {
 		return nil
 	}
 	s.narrowed = true
@@ -30,13 +30,13 @@ func (s *search) filter() (status *fwk.Status) {
 	s.slots = s.columns.slots
 	s.columns.verdicts = append(s.columns.verdicts[:0], s.board.verdicts...)
 	s.verdicts = s.columns.verdicts
-	s.setAside(beside)
+	s.setAside(claimed)
 	for _, index := range rest {
 		if failure := s.narrow(&pass, index); failure != nil {
 			return failure
 		}
 	}
-	return s.reconsider(beside)
+	return s.reconsider(claimed, len(rest) == 0)
 }
 
 // findBoard brings the board of this pod up to date, and returns the indexes of the plugins that are not part of it.

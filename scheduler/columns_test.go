@@ -6,9 +6,12 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -132,8 +135,8 @@ type comparison struct {
 	nominator *queue.Nominator
 	profile   *runtime.Framework
 	nodes     map[string]*v1.Node
-	pods      []*v1.Pod // on nodes
-	nominated []*v1.Pod
+	pods      []*v1.Pod          // on nodes
+	nominated map[*v1.Pod]string // the node
 	made      int
 	hopeless  int
 }
@@ -155,6 +158,7 @@ func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra
 		snapshot:  &cache.Snapshot{},
 		nominator: queue.NewNominator(nil),
 		nodes:     map[string]*v1.Node{},
+		nominated: map[*v1.Pod]string{},
 	}
 	client := newFixture(t).client
 	profiles, err := runtime.NewProfiles(t.Context(), configuration, registry, runtime.Options{
@@ -196,17 +200,36 @@ func (c *comparison) step() {
 		if c.random.IntN(3) > 0 {
 			return
 		}
-		pod := c.pod()
-		info, err := framework.NewPodInfo(pod)
-		c.check(err)
-		c.nominator.AddNominatedPod(klog.Logger{}, info, nominate(c.someNode()).NominatingInfo)
-		c.nominated = append(c.nominated, pod)
-	case 6, 7:
-		for _, pod := range c.nominated {
-			c.nominator.DeleteNominatedPodIfExists(pod)
+		c.nominate(c.someNode())
+	case 6:
+		for _, pod := range c.nominees() {
+			c.withdraw(pod)
 		}
-		c.nominated = nil
+	case 7: // others take their place
+		for _, pod := range c.nominees() {
+			node := c.nominated[pod]
+			c.withdraw(pod)
+			c.nominate(node)
+		}
 	}
+}
+
+func (c *comparison) nominate(node string) {
+	pod := c.pod()
+	info, err := framework.NewPodInfo(pod)
+	c.check(err)
+	c.nominator.AddNominatedPod(klog.Logger{}, info, nominate(node).NominatingInfo)
+	c.nominated[pod] = node
+}
+
+func (c *comparison) withdraw(pod *v1.Pod) {
+	c.nominator.DeleteNominatedPodIfExists(pod)
+	delete(c.nominated, pod)
+}
+
+// nominees are the nominated pods, in the same order for equal seeds.
+func (c *comparison) nominees() []*v1.Pod {
+	return slices.SortedFunc(maps.Keys(c.nominated), func(a, b *v1.Pod) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (c *comparison) check(err error) {
