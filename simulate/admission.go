@@ -6,7 +6,7 @@ package simulate
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,7 +20,7 @@ func (s *store) admit(c *collection, created object) (object, error) {
 	if err := s.complete(c, created); err != nil {
 		return nil, err
 	}
-	if namespace, ok := created.(*corev1.Namespace); ok {
+	if namespace, ok := created.(*v1.Namespace); ok {
 		if replaced, done := s.replaceImplied(c, namespace); done {
 			return replaced, nil
 		}
@@ -40,8 +40,8 @@ func (s *store) admitUpdate(c *collection, updated object) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if pod, ok := updated.(*corev1.Pod); ok {
-		before := current.(*corev1.Pod)
+	if pod, ok := updated.(*v1.Pod); ok {
+		before := current.(*v1.Pod)
 		if pod.Spec.Priority == nil {
 			pod.Spec.Priority, pod.Spec.PriorityClassName = before.Spec.Priority, before.Spec.PriorityClassName
 		}
@@ -65,21 +65,21 @@ func (s *store) complete(c *collection, created object) error {
 		created.SetNamespace(metav1.NamespaceDefault)
 	}
 	switch typed := created.(type) {
-	case *corev1.Pod:
+	case *v1.Pod:
 		return s.admitPod(typed)
-	case *corev1.Node:
+	case *v1.Node:
 		defaultAllocatable(typed)
-	case *corev1.Namespace:
-		metav1.SetMetaDataLabel(&typed.ObjectMeta, corev1.LabelMetadataName, typed.Name)
-	case *corev1.PersistentVolumeClaim:
-		typed.Spec.VolumeMode = ptr.To(ptr.Deref(typed.Spec.VolumeMode, corev1.PersistentVolumeFilesystem))
+	case *v1.Namespace:
+		metav1.SetMetaDataLabel(&typed.ObjectMeta, v1.LabelMetadataName, typed.Name)
+	case *v1.PersistentVolumeClaim:
+		typed.Spec.VolumeMode = ptr.To(ptr.Deref(typed.Spec.VolumeMode, v1.PersistentVolumeFilesystem))
 		if typed.Status.Phase == "" {
-			typed.Status.Phase = corev1.ClaimPending
+			typed.Status.Phase = v1.ClaimPending
 		}
-	case *corev1.PersistentVolume:
-		typed.Spec.VolumeMode = ptr.To(ptr.Deref(typed.Spec.VolumeMode, corev1.PersistentVolumeFilesystem))
+	case *v1.PersistentVolume:
+		typed.Spec.VolumeMode = ptr.To(ptr.Deref(typed.Spec.VolumeMode, v1.PersistentVolumeFilesystem))
 		if typed.Status.Phase == "" {
-			typed.Status.Phase = corev1.VolumeAvailable // as the controller of volumes says; claims only get those
+			typed.Status.Phase = v1.VolumeAvailable // as the controller of volumes says; claims only get those
 		}
 	case *storagev1.StorageClass:
 		typed.VolumeBindingMode = ptr.To(ptr.Deref(typed.VolumeBindingMode, storagev1.VolumeBindingImmediate))
@@ -89,20 +89,20 @@ func (s *store) complete(c *collection, created object) error {
 
 // implyNamespace creates the namespace that an object is in, unless it is there.
 func (s *store) implyNamespace(name string) {
-	c := s.of(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	c := s.of(v1.SchemeGroupVersion.WithKind("Namespace"))
 	if c.objects[name] != nil {
 		return
 	}
 	s.implied[name] = true
 	// It can't fail: the name is given and free.
-	_, _ = s.create(c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+	_, _ = s.create(c, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:   name,
-		Labels: map[string]string{corev1.LabelMetadataName: name},
+		Labels: map[string]string{v1.LabelMetadataName: name},
 	}})
 }
 
 // replaceImplied lets a namespace take the place of one that was only implied.
-func (s *store) replaceImplied(c *collection, namespace *corev1.Namespace) (object, bool) {
+func (s *store) replaceImplied(c *collection, namespace *v1.Namespace) (object, bool) {
 	if !s.implied[namespace.Name] {
 		return nil, false
 	}
@@ -113,26 +113,26 @@ func (s *store) replaceImplied(c *collection, namespace *corev1.Namespace) (obje
 }
 
 // defaultAllocatable lets a node offer everything it has.
-func defaultAllocatable(node *corev1.Node) {
+func defaultAllocatable(node *v1.Node) {
 	if node.Status.Allocatable == nil && node.Status.Capacity != nil {
 		node.Status.Allocatable = node.Status.Capacity.DeepCopy()
 	}
 }
 
-func (s *store) admitPod(pod *corev1.Pod) error {
+func (s *store) admitPod(pod *v1.Pod) error {
 	if pod.Spec.SchedulerName == "" {
-		pod.Spec.SchedulerName = corev1.DefaultSchedulerName
+		pod.Spec.SchedulerName = v1.DefaultSchedulerName
 	}
 	if pod.Spec.RestartPolicy == "" {
-		pod.Spec.RestartPolicy = corev1.RestartPolicyAlways
+		pod.Spec.RestartPolicy = v1.RestartPolicyAlways
 	}
 	if pod.Status.Phase == "" {
-		pod.Status.Phase = corev1.PodPending
+		pod.Status.Phase = v1.PodPending
 	}
 	if pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
 		pod.Status.StartTime = ptr.To(metav1.NewTime(s.clock.Now()).Rfc3339Copy())
 	}
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
 			defaultContainer(&containers[i], pod.Spec.HostNetwork)
 		}
@@ -144,12 +144,12 @@ func (s *store) admitPod(pod *corev1.Pod) error {
 	return s.resolvePriority(pod)
 }
 
-func defaultContainer(container *corev1.Container, hostNetwork bool) {
+func defaultContainer(container *v1.Container, hostNetwork bool) {
 	defaultRequests(&container.Resources)
 	for i := range container.Ports {
 		port := &container.Ports[i]
 		if port.Protocol == "" {
-			port.Protocol = corev1.ProtocolTCP
+			port.Protocol = v1.ProtocolTCP
 		}
 		if hostNetwork && port.HostPort == 0 {
 			port.HostPort = port.ContainerPort
@@ -158,20 +158,20 @@ func defaultContainer(container *corev1.Container, hostNetwork bool) {
 }
 
 // defaultRequests lets a container request what it is limited to, resource by resource.
-func defaultRequests(resources *corev1.ResourceRequirements) {
+func defaultRequests(resources *v1.ResourceRequirements) {
 	for name, limit := range resources.Limits {
 		if _, requested := resources.Requests[name]; requested {
 			continue
 		}
 		if resources.Requests == nil {
-			resources.Requests = make(corev1.ResourceList, len(resources.Limits))
+			resources.Requests = make(v1.ResourceList, len(resources.Limits))
 		}
 		resources.Requests[name] = limit.DeepCopy()
 	}
 }
 
 // mergeMatchLabelKeys writes the label keys of affinity terms into their selectors, which is what schedulers read.
-func mergeMatchLabelKeys(pod *corev1.Pod) {
+func mergeMatchLabelKeys(pod *v1.Pod) {
 	if pod.Spec.Affinity == nil {
 		return
 	}
@@ -183,7 +183,7 @@ func mergeMatchLabelKeys(pod *corev1.Pod) {
 	}
 }
 
-func mergeTerms(pod *corev1.Pod, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
+func mergeTerms(pod *v1.Pod, required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) {
 	for i := range required {
 		mergeTerm(pod, &required[i])
 	}
@@ -192,7 +192,7 @@ func mergeTerms(pod *corev1.Pod, required []corev1.PodAffinityTerm, preferred []
 	}
 }
 
-func mergeTerm(pod *corev1.Pod, term *corev1.PodAffinityTerm) {
+func mergeTerm(pod *v1.Pod, term *v1.PodAffinityTerm) {
 	if term.LabelSelector == nil {
 		return
 	}
@@ -221,7 +221,7 @@ func hasRequirement(selector *metav1.LabelSelector, key string, operator metav1.
 }
 
 // resolvePriority gives a pod the priority of its class, or of the default class.
-func (s *store) resolvePriority(pod *corev1.Pod) error {
+func (s *store) resolvePriority(pod *v1.Pod) error {
 	if pod.Spec.Priority != nil {
 		return nil
 	}

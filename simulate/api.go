@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -137,7 +137,7 @@ func (a *apiServer) matching(c *collection, namespace string, restrictions clien
 // selectableFields returns what field selectors can ask for.
 func selectableFields(o object) fields.Set {
 	set := fields.Set{"metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace()}
-	if pod, isPod := o.(*corev1.Pod); isPod {
+	if pod, isPod := o.(*v1.Pod); isPod {
 		set["spec.nodeName"] = pod.Spec.NodeName
 		set["spec.schedulerName"] = pod.Spec.SchedulerName
 		set["status.phase"] = string(pod.Status.Phase)
@@ -147,7 +147,7 @@ func selectableFields(o object) fields.Set {
 
 func (a *apiServer) create(c *collection, namespace string, action clienttesting.CreateActionImpl) (apiruntime.Object, error) {
 	switch request := action.GetObject().(type) {
-	case *corev1.Binding:
+	case *v1.Binding:
 		return request, a.store.bind(namespace, request)
 	case *policyv1.Eviction:
 		return request, a.delete(c, namespace, request.Name, nil)
@@ -206,13 +206,13 @@ func (a *apiServer) delete(c *collection, namespace, name string, preconditions 
 
 // bind assigns a pod to a node, as the subresource binding does. The pod counts as started at once; nothing else that
 // a kubelet would do is simulated.
-func (s *store) bind(namespace string, binding *corev1.Binding) error {
+func (s *store) bind(namespace string, binding *v1.Binding) error {
 	c := s.pods()
 	found, err := c.get(namespace, binding.Name)
 	if err != nil {
 		return err
 	}
-	pod := found.(*corev1.Pod)
+	pod := found.(*v1.Pod)
 	switch {
 	case binding.UID != "" && binding.UID != pod.UID:
 		return s.conflict(c, pod.Name, "the UID is %s, not %s", pod.UID, binding.UID)
@@ -239,10 +239,10 @@ func (s *store) bind(namespace string, binding *corev1.Binding) error {
 }
 
 // setScheduled sets the condition that tells a pod has a node.
-func setScheduled(pod *corev1.Pod, now metav1.Time) {
-	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now}
+func setScheduled(pod *v1.Pod, now metav1.Time) {
+	scheduled := v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: now}
 	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == corev1.PodScheduled {
+		if pod.Status.Conditions[i].Type == v1.PodScheduled {
 			pod.Status.Conditions[i] = scheduled
 			return
 		}

@@ -4,7 +4,7 @@
 package simulate
 
 import (
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +41,7 @@ func (s *store) keepBudgets(c *collection, made change) {
 }
 
 func concerns(budget *policyv1.PodDisruptionBudget, changed object) bool {
-	pod, isPod := changed.(*corev1.Pod)
+	pod, isPod := changed.(*v1.Pod)
 	return isPod && pod.Namespace == budget.Namespace && budgetSelector(budget).Matches(labels.Set(pod.Labels))
 }
 
@@ -63,7 +63,7 @@ func (s *store) keepBudget(budget *policyv1.PodDisruptionBudget) {
 	var expected, healthy int
 	selector := budgetSelector(budget)
 	for _, found := range s.pods().objects {
-		pod := found.(*corev1.Pod)
+		pod := found.(*v1.Pod)
 		if pod.Namespace != budget.Namespace || !unfinishedPod(pod) || !selector.Matches(labels.Set(pod.Labels)) {
 			continue
 		}

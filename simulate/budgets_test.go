@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,8 +39,8 @@ func TestBudgetsFollowTheirPods(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(c.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{Capacity: corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("3"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
+	must(c.Create(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: v1.NodeStatus{Capacity: v1.ResourceList{
+		v1.ResourceCPU: resource.MustParse("3"), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110"),
 	}}}))
 	must(c.Create(
 		budget("two", func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromInt32(2)) }),
@@ -59,11 +59,11 @@ func TestBudgetsFollowTheirPods(t *testing.T) {
 			}
 		}
 	}
-	pod := func(i int) *corev1.Pod {
-		return &corev1.Pod{
+	pod := func(i int) *v1.Pod {
+		return &v1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("web-%d", i), Labels: map[string]string{"app": "web"}},
-			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
+			Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
+				Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")},
 			}}}},
 		}
 	}
@@ -84,16 +84,16 @@ func TestUpdateSetsDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.PodSpec{
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{
 		Priority:   ptr.To[int32](5),
-		Containers: []corev1.Container{{Name: "c"}},
+		Containers: []v1.Container{{Name: "c"}},
 	}}
 	if err := c.Create(pod); err != nil {
 		t.Fatal(err)
 	}
 	changed := pod.DeepCopy()
 	changed.Spec.Priority = nil
-	changed.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+	changed.Spec.Containers[0].Resources.Limits = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
 	if err := c.Update(changed); err != nil {
 		t.Fatal(err)
 	}
@@ -101,10 +101,10 @@ func TestUpdateSetsDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cpu := got.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]; cpu.String() != "2" {
+	if cpu := got.Spec.Containers[0].Resources.Requests[v1.ResourceCPU]; cpu.String() != "2" {
 		t.Errorf("the pod requests %s of CPU, want its limit", cpu.String())
 	}
-	if got.Spec.SchedulerName != corev1.DefaultSchedulerName || ptr.Deref(got.Spec.Priority, 0) != 5 {
+	if got.Spec.SchedulerName != v1.DefaultSchedulerName || ptr.Deref(got.Spec.Priority, 0) != 5 {
 		t.Errorf("scheduler %q and priority %d, want the default and 5", got.Spec.SchedulerName, ptr.Deref(got.Spec.Priority, 0))
 	}
 }
@@ -115,7 +115,7 @@ func TestObjectThatComesAgainIsAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "given"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "given"}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c"}}}}
 	uid := func() types.UID {
 		t.Helper()
 		got, err := c.Client().CoreV1().Pods("default").Get(t.Context(), "web", metav1.GetOptions{})

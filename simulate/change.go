@@ -6,7 +6,7 @@ package simulate
 import (
 	"cmp"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -57,20 +57,20 @@ func (c Change) String() string {
 // plugins can register but the scheduler never announces.
 func (c Change) Events(waiting types.UID) []fwk.ClusterEvent {
 	switch named := cmp.Or(c.New, c.Old).(type) {
-	case *corev1.Node:
+	case *v1.Node:
 		if c.Old != nil && c.New != nil {
-			return framework.NodeEvents(c.Old.(*corev1.Node), named)
+			return framework.NodeEvents(c.Old.(*v1.Node), named)
 		}
-	case *corev1.Pod:
+	case *v1.Pod:
 		return c.podEvents(named, waiting)
 	}
 	return c.of(c.resource(), c.action())
 }
 
 // podEvents tells the events of a pod, given in its latest version.
-func (c Change) podEvents(pod *corev1.Pod, waiting types.UID) []fwk.ClusterEvent {
-	old, _ := c.Old.(*corev1.Pod)
-	current, _ := c.New.(*corev1.Pod)
+func (c Change) podEvents(pod *v1.Pod, waiting types.UID) []fwk.ClusterEvent {
+	old, _ := c.Old.(*v1.Pod)
+	current, _ := c.New.(*v1.Pod)
 	switch {
 	case current == nil && (pod.Spec.NodeName != "" || pod.Status.NominatedNodeName != ""):
 		return c.of(fwk.AssignedPod, fwk.Delete)

@@ -6,7 +6,7 @@ package simulate
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	fakediscovery "k8s.io/client-go/discovery/fake"
@@ -44,7 +44,7 @@ type podClient struct {
 }
 
 // Bind implements corev1client.PodExpansion. The binding need not name the namespace of the client again.
-func (c podClient) Bind(ctx context.Context, binding *corev1.Binding, options metav1.CreateOptions) error {
+func (c podClient) Bind(ctx context.Context, binding *v1.Binding, options metav1.CreateOptions) error {
 	if binding.Namespace == "" {
 		binding = binding.DeepCopy()
 		binding.Namespace = c.namespace

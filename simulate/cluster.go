@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientset "k8s.io/client-go/kubernetes"
@@ -187,10 +187,10 @@ func (c *Cluster) Pod(namespace, name string) (PodState, bool) {
 }
 
 // Node returns the node of a name; nil if there is none. It must not be changed.
-func (c *Cluster) Node(name string) *corev1.Node {
+func (c *Cluster) Node(name string) *v1.Node {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
-	node, _ := c.store.nodes().objects[name].(*corev1.Node)
+	node, _ := c.store.nodes().objects[name].(*v1.Node)
 	return node
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,27 +39,27 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func quantities(cpu string) corev1.ResourceList {
-	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourcePods: resource.MustParse("110")}
+func quantities(cpu string) v1.ResourceList {
+	return v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourcePods: resource.MustParse("110")}
 }
 
-func newNode(name, cpu string) *corev1.Node {
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Capacity: quantities(cpu)}}
+func newNode(name, cpu string) *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: v1.NodeStatus{Capacity: quantities(cpu)}}
 }
 
 // newPod is a pod in the namespace shop that is limited to some CPU, and thus asks for it.
-func newPod(name, cpu string) *corev1.Pod {
-	return &corev1.Pod{
+func newPod(name, cpu string) *v1.Pod {
+	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": name}},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Spec: v1.PodSpec{Containers: []v1.Container{{
 			Name:      "c",
-			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}},
-			Ports:     []corev1.ContainerPort{{ContainerPort: 80}},
+			Resources: v1.ResourceRequirements{Limits: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}},
+			Ports:     []v1.ContainerPort{{ContainerPort: 80}},
 		}}},
 	}
 }
 
-func stored(t *testing.T, client clientset.Interface, name string) *corev1.Pod {
+func stored(t *testing.T, client clientset.Interface, name string) *v1.Pod {
 	t.Helper()
 	pod, err := client.CoreV1().Pods("shop").Get(context.Background(), name, metav1.GetOptions{})
 	must(t, err)
@@ -133,15 +133,15 @@ func TestDefaultsOfNewObjects(t *testing.T) {
 	cluster := newCluster(t, simulate.Options{})
 	must(t, cluster.Create(
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "usual"}, Value: 7, GlobalDefault: true},
-		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100, PreemptionPolicy: ptr.To(corev1.PreemptNever)},
+		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100, PreemptionPolicy: ptr.To(v1.PreemptNever)},
 	))
 	usual, high, critical, host := newPod("usual", "1"), newPod("high", "1"), newPod("critical", "1"), newPod("host", "1")
 	high.Spec.PriorityClassName = "high"
 	critical.Spec.PriorityClassName = "system-node-critical"
 	host.Spec.HostNetwork = true
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "x"}}
-	host.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+	host.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
 			TopologyKey: "zone", LabelSelector: selector, MatchLabelKeys: []string{"app", "missing"},
 		}},
 	}}
@@ -152,14 +152,14 @@ func TestDefaultsOfNewObjects(t *testing.T) {
 			t.Errorf("pod %s has priority %d, want %d", name, got, want)
 		}
 	}
-	if got := ptr.Deref(stored(t, client, "high").Spec.PreemptionPolicy, ""); got != corev1.PreemptNever {
+	if got := ptr.Deref(stored(t, client, "high").Spec.PreemptionPolicy, ""); got != v1.PreemptNever {
 		t.Errorf("got preemption policy %q, want that of the class", got)
 	}
 	pod := stored(t, client, "host")
 	if got := pod.Spec.Containers[0].Resources.Requests.Cpu().String(); got != "1" {
 		t.Errorf("the pod requests %s CPUs, want its limit, 1", got)
 	}
-	if got := pod.Spec.Containers[0].Ports[0]; got.HostPort != 80 || got.Protocol != corev1.ProtocolTCP {
+	if got := pod.Spec.Containers[0].Ports[0]; got.HostPort != 80 || got.Protocol != v1.ProtocolTCP {
 		t.Errorf("got port %+v, want TCP and the host port of a pod on the host's network", got)
 	}
 	wanted := []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{"host"}}}
@@ -167,14 +167,14 @@ func TestDefaultsOfNewObjects(t *testing.T) {
 	if diff := cmp.Diff(wanted, term.LabelSelector.MatchExpressions); diff != "" {
 		t.Errorf("the selector differs (-want +got):\n%s", diff)
 	}
-	if pod.Spec.SchedulerName != "default-scheduler" || pod.Status.Phase != corev1.PodPending || pod.UID == "" {
+	if pod.Spec.SchedulerName != "default-scheduler" || pod.Status.Phase != v1.PodPending || pod.UID == "" {
 		t.Errorf("got scheduler %q, phase %q and UID %q, want defaults", pod.Spec.SchedulerName, pod.Status.Phase, pod.UID)
 	}
 	namespace, err := client.CoreV1().Namespaces().Get(t.Context(), "shop", metav1.GetOptions{})
-	if err != nil || namespace.Labels[corev1.LabelMetadataName] != "shop" {
+	if err != nil || namespace.Labels[v1.LabelMetadataName] != "shop" {
 		t.Errorf("got namespace %v (%v), want one that came with its pods", namespace, err)
 	}
-	must(t, cluster.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "x"}}}))
+	must(t, cluster.Create(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "x"}}}))
 	namespace, err = client.CoreV1().Namespaces().Get(t.Context(), "shop", metav1.GetOptions{})
 	if err != nil || namespace.Labels["team"] != "x" {
 		t.Errorf("got namespace %v (%v), want the one that was created afterwards", namespace, err)
@@ -190,7 +190,7 @@ func TestRequestsOfClients(t *testing.T) {
 
 	t.Run("bound", func(t *testing.T) {
 		pod := stored(t, client, "a")
-		if pod.Spec.NodeName != "n1" || len(pod.Status.Conditions) != 1 || pod.Status.Conditions[0].Status != corev1.ConditionTrue ||
+		if pod.Spec.NodeName != "n1" || len(pod.Status.Conditions) != 1 || pod.Status.Conditions[0].Status != v1.ConditionTrue ||
 			pod.Status.StartTime == nil {
 			t.Errorf("got node %q and status %+v, want the pod started on n1", pod.Spec.NodeName, pod.Status)
 		}
@@ -240,8 +240,8 @@ func TestRequestsOfClients(t *testing.T) {
 	t.Run("bind", func(t *testing.T) {
 		must(t, cluster.Create(newPod("c", "1"), newPod("gated", "1")))
 		bind := func(name string, uid types.UID, node string) error {
-			return pods.Bind(ctx, &corev1.Binding{
-				ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid}, Target: corev1.ObjectReference{Name: node},
+			return pods.Bind(ctx, &v1.Binding{
+				ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid}, Target: v1.ObjectReference{Name: node},
 			}, metav1.CreateOptions{})
 		}
 		if err := bind("c", "other", "n1"); !apierrors.IsConflict(err) {

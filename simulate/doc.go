@@ -36,13 +36,14 @@
 //
 // # What is simulated
 //
-// There is an API server without admission plugins, a scheduler, and nothing else: no kubelets except that a bound pod has
-// started, and no controllers but for two. Claims are bound, and volumes made for them, as soon as there is a reason to.
-// The status of disruption budgets follows their pods, of which those with a node are healthy and as many are expected as
-// there are; only a budget that says neither minAvailable nor maxUnavailable keeps the status that it was given. Deleted
-// objects are gone at once unless they have finalizers. Binding takes no time, and neither does a scheduling cycle; time
-// passes between steps, while pods back off, and in the timers of plugins. Plugins that wait by other means than the clock of the simulation, and those that start goroutines, are not
-// deterministic any more; one that waits for something that only happens in virtual time waits for ever.
+// There is an API server without admission plugins, a scheduler, and nothing else: no kubelets except that a bound pod
+// has started, and no controllers but for two. Claims are bound, and volumes made for them, as soon as there is a
+// reason to. The status of disruption budgets follows their pods, of which those with a node are healthy and as many
+// are expected as there are; only a budget that says neither minAvailable nor maxUnavailable keeps the status that it
+// was given. Deleted objects are gone at once unless they have finalizers. Binding takes no time, and neither does a
+// scheduling cycle; time passes between steps, while pods back off, and in the timers of plugins. Plugins that wait by
+// other means than the clock of the simulation, and those that start goroutines, are not deterministic any more; one
+// that waits for something that only happens in virtual time waits for ever.
 //
 // Objects of kinds that have no part in scheduling are ignored with a warning, unless a plugin asks for their informer
 // or, for custom kinds, registers an event for them.

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -59,14 +59,14 @@ func ExampleCluster() {
 		state, _ := cluster.Pod("default", "web")
 		fmt.Printf("%v: %s node=%q rejectedBy=%v err=%v\n", cluster.Now(), state.Pool, state.Node, state.RejectedBy, err)
 	}
-	node := &corev1.Node{
+	node := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n1"},
-		Spec:       corev1.NodeSpec{Unschedulable: true},
-		Status:     corev1.NodeStatus{Allocatable: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("110")}},
+		Spec:       v1.NodeSpec{Unschedulable: true},
+		Status:     v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourcePods: resource.MustParse("110")}},
 	}
-	pod := &corev1.Pod{
+	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web"}}},
+		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "web"}}},
 	}
 	show(cluster.Create(node, pod))
 	show(cluster.Settle())

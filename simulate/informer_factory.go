@@ -6,7 +6,7 @@ package simulate
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	clientset "k8s.io/client-go/kubernetes"
@@ -28,6 +28,6 @@ func newInformerFactory(client clientset.Interface, s *store) informers.SharedIn
 
 // unfinishedPod tells whether a pod still takes something from a node, or wants to. Informers don't show others.
 func unfinishedPod(o apiruntime.Object) bool {
-	pod, isPod := o.(*corev1.Pod)
-	return !isPod || pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	pod, isPod := o.(*v1.Pod)
+	return !isPod || pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed
 }

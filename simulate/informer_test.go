@@ -7,22 +7,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-func testPod(name string, phase corev1.PodPhase) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Status: corev1.PodStatus{Phase: phase}}
+func testPod(name string, phase v1.PodPhase) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Status: v1.PodStatus{Phase: phase}}
 }
 
 // recorder notes what an informer tells it.
 type recorder []string
 
 func (r *recorder) handler() clientcache.ResourceEventHandler {
-	name := func(o any) string { return o.(*corev1.Pod).Name + " " + string(o.(*corev1.Pod).Status.Phase) }
+	name := func(o any) string { return o.(*v1.Pod).Name + " " + string(o.(*v1.Pod).Status.Phase) }
 	return clientcache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(o any, initial bool) {
 			what := "add "
@@ -43,14 +43,14 @@ func TestInformerCallsHandlersInline(t *testing.T) {
 	if err != nil || !registered.HasSynced() || !clientcache.IsDone(registered.HasSyncedChecker()) {
 		t.Fatalf("registering a handler: %v, not synced at once", err)
 	}
-	i.deliver("shop/b", testPod("b", corev1.PodPending))
-	i.deliver("shop/a", testPod("a", corev1.PodPending))
-	i.deliver("shop/x", testPod("x", corev1.PodSucceeded))
+	i.deliver("shop/b", testPod("b", v1.PodPending))
+	i.deliver("shop/a", testPod("a", v1.PodPending))
+	i.deliver("shop/x", testPod("x", v1.PodSucceeded))
 	if _, err := i.AddEventHandlerWithResyncPeriod(late.handler(), 1); err != nil {
 		t.Fatal(err)
 	}
-	i.deliver("shop/a", testPod("a", corev1.PodRunning))
-	i.deliver("shop/a", testPod("a", corev1.PodFailed))
+	i.deliver("shop/a", testPod("a", v1.PodRunning))
+	i.deliver("shop/a", testPod("a", v1.PodFailed))
 	i.deliver("shop/a", nil)
 	if err := i.RemoveEventHandler(registered); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestInformerCallsHandlersInline(t *testing.T) {
 func TestInformerTransformsCopies(t *testing.T) {
 	i := newInformer(nil)
 	if err := i.SetTransform(func(o any) (any, error) {
-		o.(*corev1.Pod).Status.Message = "transformed"
+		o.(*v1.Pod).Status.Message = "transformed"
 		return o, nil
 	}); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestInformerTransformsCopies(t *testing.T) {
 	pod := testPod("a", "")
 	i.deliver("shop/a", pod)
 	seen, found, err := i.GetStore().GetByKey("shop/a")
-	if err != nil || !found || seen.(*corev1.Pod).Status.Message != "transformed" || pod.Status.Message != "" {
+	if err != nil || !found || seen.(*v1.Pod).Status.Message != "transformed" || pod.Status.Message != "" {
 		t.Errorf("got %v (%v, %v) of %v, want a transformed copy", seen, found, err, pod)
 	}
 }
@@ -89,12 +89,12 @@ func TestIndexerListsInOrder(t *testing.T) {
 	i := newOrderedIndexer()
 	if err := i.AddIndexers(clientcache.Indexers{
 		clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc,
-		"phase":                    func(o any) ([]string, error) { return []string{string(o.(*corev1.Pod).Status.Phase)}, nil },
+		"phase":                    func(o any) ([]string, error) { return []string{string(o.(*v1.Pod).Status.Phase)}, nil },
 	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"d", "b", "e", "a", "c"} {
-		if err := i.Add(testPod(name, corev1.PodPending)); err != nil {
+		if err := i.Add(testPod(name, v1.PodPending)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,13 +105,13 @@ func TestIndexerListsInOrder(t *testing.T) {
 		}
 		text := ""
 		for _, o := range objects {
-			text += o.(*corev1.Pod).Name
+			text += o.(*v1.Pod).Name
 		}
 		return text
 	}
 	lists := map[string]string{
 		"List":    names(i.List(), nil),
-		"ByIndex": names(i.ByIndex("phase", string(corev1.PodPending))),
+		"ByIndex": names(i.ByIndex("phase", string(v1.PodPending))),
 		"Index":   names(i.Index(clientcache.NamespaceIndex, testPod("", ""))),
 	}
 	for name, got := range lists {

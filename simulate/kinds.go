@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -135,11 +135,11 @@ func (t *kindTable) find(gvk schema.GroupVersionKind) *kind {
 // they may refer to.
 func creationRank(gvk schema.GroupVersionKind) int {
 	switch gvk {
-	case corev1.SchemeGroupVersion.WithKind("Namespace"):
+	case v1.SchemeGroupVersion.WithKind("Namespace"):
 		return 0
-	case corev1.SchemeGroupVersion.WithKind("Node"):
+	case v1.SchemeGroupVersion.WithKind("Node"):
 		return 2
-	case corev1.SchemeGroupVersion.WithKind("Pod"):
+	case v1.SchemeGroupVersion.WithKind("Pod"):
 		return 3
 	}
 	return 1

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -51,12 +51,12 @@ profiles:
 // filterPlugin rejects pods on every node for the reason that a function gives, if it gives one.
 type filterPlugin struct {
 	events []fwk.ClusterEventWithHint
-	filter func(pod *corev1.Pod) *fwk.Status
+	filter func(pod *v1.Pod) *fwk.Status
 }
 
 func (p *filterPlugin) Name() string { return "Test" }
 
-func (p *filterPlugin) Filter(_ context.Context, _ fwk.CycleState, pod *corev1.Pod, _ fwk.NodeInfo) *fwk.Status {
+func (p *filterPlugin) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ fwk.NodeInfo) *fwk.Status {
 	return p.filter(pod)
 }
 
@@ -67,7 +67,7 @@ func (p *filterPlugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWith
 // quotas is a plugin that lets pods in as soon as an object of a custom kind says so.
 func quotas(fwk.Handle) fwk.Plugin {
 	open := false
-	hint := framework.HintFor(func(_ klog.Logger, _ *corev1.Pod, _, quota *unstructured.Unstructured) (fwk.QueueingHint, error) {
+	hint := framework.HintFor(func(_ klog.Logger, _ *v1.Pod, _, quota *unstructured.Unstructured) (fwk.QueueingHint, error) {
 		if quota == nil {
 			return fwk.QueueSkip, nil
 		}
@@ -82,7 +82,7 @@ func quotas(fwk.Handle) fwk.Plugin {
 			Event:          fwk.ClusterEvent{Resource: "quotas.v1.example.com", ActionType: fwk.Add | fwk.Update},
 			QueueingHintFn: hint,
 		}},
-		filter: func(*corev1.Pod) *fwk.Status {
+		filter: func(*v1.Pod) *fwk.Status {
 			if open {
 				return nil
 			}
@@ -134,7 +134,7 @@ func TestCustomKindThatNobodyWaitsForIsIgnored(t *testing.T) {
 func TestKindThatAPluginFollows(t *testing.T) {
 	options := withPlugin(t, "Test", func(handle fwk.Handle) fwk.Plugin {
 		maps := handle.SharedInformerFactory().Core().V1().ConfigMaps().Lister()
-		return &filterPlugin{filter: func(pod *corev1.Pod) *fwk.Status {
+		return &filterPlugin{filter: func(pod *v1.Pod) *fwk.Status {
 			if _, err := maps.ConfigMaps(pod.Namespace).Get("settings"); err != nil {
 				return fwk.AsStatus(err)
 			}
@@ -153,7 +153,7 @@ type permitPlugin struct{ handle fwk.Handle }
 
 func (p *permitPlugin) Name() string { return "Test" }
 
-func (p *permitPlugin) Permit(_ context.Context, _ fwk.CycleState, pod *corev1.Pod, _ string) (*fwk.Status, time.Duration) {
+func (p *permitPlugin) Permit(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) (*fwk.Status, time.Duration) {
 	if pod.Name != "leader" {
 		return fwk.NewStatus(fwk.Wait), 30 * time.Second
 	}
@@ -191,7 +191,7 @@ func TestPermitWaitsInVirtualTime(t *testing.T) {
 func TestPluginPanicsAreErrors(t *testing.T) {
 	attempts := 0
 	options := withPlugin(t, "Test", func(fwk.Handle) fwk.Plugin {
-		return &filterPlugin{filter: func(*corev1.Pod) *fwk.Status {
+		return &filterPlugin{filter: func(*v1.Pod) *fwk.Status {
 			if attempts++; attempts < 3 {
 				panic("no idea")
 			}
@@ -211,7 +211,7 @@ func TestPluginPanicsAreErrors(t *testing.T) {
 
 func TestPodThatAlwaysFailsDoesNotKeepTheRunGoing(t *testing.T) {
 	options := withPlugin(t, "Test", func(fwk.Handle) fwk.Plugin {
-		return &filterPlugin{filter: func(*corev1.Pod) *fwk.Status { return fwk.AsStatus(fmt.Errorf("out of order")) }}
+		return &filterPlugin{filter: func(*v1.Pod) *fwk.Status { return fwk.AsStatus(fmt.Errorf("out of order")) }}
 	})
 	report := run(t, documents(node("n1", ""), pod("a", "1", ""), scenario(
 		"{expect: {pods: [{name: a, pool: backoff, rejectedBy: []}]}}",
@@ -228,7 +228,7 @@ func TestPodThatAlwaysFailsDoesNotKeepTheRunGoing(t *testing.T) {
 func TestSimulationThatNeverSettlesIsGivenUp(t *testing.T) {
 	attempts := 0
 	options := withPlugin(t, "Test", func(fwk.Handle) fwk.Plugin {
-		return &filterPlugin{filter: func(*corev1.Pod) *fwk.Status {
+		return &filterPlugin{filter: func(*v1.Pod) *fwk.Status {
 			attempts++
 			return fwk.AsStatus(fmt.Errorf("failure number %d", attempts))
 		}}
@@ -245,8 +245,8 @@ type eagerPlugin struct{ handle fwk.Handle }
 
 func (p *eagerPlugin) Name() string { return "Test" }
 
-func (p *eagerPlugin) Filter(_ context.Context, _ fwk.CycleState, pod *corev1.Pod, _ fwk.NodeInfo) *fwk.Status {
-	p.handle.Activate(klog.Logger{}, map[string]*corev1.Pod{"": pod})
+func (p *eagerPlugin) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ fwk.NodeInfo) *fwk.Status {
+	p.handle.Activate(klog.Logger{}, map[string]*v1.Pod{"": pod})
 	return fwk.NewStatus(fwk.Unschedulable, "not this time")
 }
 
@@ -277,19 +277,19 @@ type stealingPlugin struct{ handle fwk.Handle }
 
 func (p *stealingPlugin) Name() string { return "Test" }
 
-func (p *stealingPlugin) Filter(_ context.Context, _ fwk.CycleState, _ *corev1.Pod, info fwk.NodeInfo) *fwk.Status {
+func (p *stealingPlugin) Filter(_ context.Context, _ fwk.CycleState, _ *v1.Pod, info fwk.NodeInfo) *fwk.Status {
 	if info.Node().Name != "n1" {
 		return fwk.NewStatus(fwk.Unschedulable, "only n1")
 	}
 	return nil
 }
 
-func (p *stealingPlugin) PreBindPreFlight(context.Context, fwk.CycleState, *corev1.Pod, string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
+func (p *stealingPlugin) PreBindPreFlight(context.Context, fwk.CycleState, *v1.Pod, string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
 	return nil, nil
 }
 
-func (p *stealingPlugin) PreBind(ctx context.Context, _ fwk.CycleState, pod *corev1.Pod, _ string) *fwk.Status {
-	binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "n2"}}
+func (p *stealingPlugin) PreBind(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) *fwk.Status {
+	binding := &v1.Binding{Target: v1.ObjectReference{Kind: "Node", Name: "n2"}}
 	binding.Name = pod.Name
 	return fwk.AsStatus(p.handle.ClientSet().CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{}))
 }

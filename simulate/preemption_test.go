@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -131,8 +131,8 @@ func TestPreemptionOfARandomCrowd(t *testing.T) {
 			}
 		}
 		for i := range crowdNodes {
-			must(cluster.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i)}, Status: corev1.NodeStatus{Capacity: corev1.ResourceList{
-				corev1.ResourceCPU: *resource.NewQuantity(nodeCPU, resource.DecimalSI), corev1.ResourcePods: resource.MustParse("110"),
+			must(cluster.Create(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i)}, Status: v1.NodeStatus{Capacity: v1.ResourceList{
+				v1.ResourceCPU: *resource.NewQuantity(nodeCPU, resource.DecimalSI), v1.ResourcePods: resource.MustParse("110"),
 			}}}))
 		}
 		for app, available := range c.budget {
@@ -145,10 +145,10 @@ func TestPreemptionOfARandomCrowd(t *testing.T) {
 			name := fmt.Sprintf("p%d", i)
 			spec := crowdPod{app: []string{"a", "b", "free"}[random.IntN(3)], cpu: 1 + random.IntN(4), priority: []int32{0, 10, 100}[random.IntN(3)]}
 			c.specs["default/"+name] = spec
-			must(cluster.Create(&corev1.Pod{
+			must(cluster.Create(&v1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": spec.app}},
-				Spec: corev1.PodSpec{Priority: &spec.priority, Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
-					Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(spec.cpu), resource.DecimalSI)},
+				Spec: v1.PodSpec{Priority: &spec.priority, Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
+					Requests: v1.ResourceList{v1.ResourceCPU: *resource.NewQuantity(int64(spec.cpu), resource.DecimalSI)},
 				}}}},
 			}))
 			must(cluster.Settle())

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,7 +78,7 @@ func newStore(clock *virtualClock) *store {
 // addKind makes room for objects of a kind.
 func (s *store) addKind(k *kind) *collection {
 	c := &collection{kind: k, objects: make(map[string]object), informer: newInformer(nil)}
-	if k.GroupVersionKind == corev1.SchemeGroupVersion.WithKind("Pod") {
+	if k.GroupVersionKind == v1.SchemeGroupVersion.WithKind("Pod") {
 		c.informer.visible = unfinishedPod
 	}
 	s.collections[k.resource] = c
@@ -90,8 +90,8 @@ func (s *store) of(gvk schema.GroupVersionKind) *collection {
 	return s.collections[s.kinds.find(gvk).resource]
 }
 
-func (s *store) pods() *collection  { return s.of(corev1.SchemeGroupVersion.WithKind("Pod")) }
-func (s *store) nodes() *collection { return s.of(corev1.SchemeGroupVersion.WithKind("Node")) }
+func (s *store) pods() *collection  { return s.of(v1.SchemeGroupVersion.WithKind("Pod")) }
+func (s *store) nodes() *collection { return s.of(v1.SchemeGroupVersion.WithKind("Node")) }
 
 func keyOf(namespace, name string) string {
 	if namespace == "" {
@@ -192,7 +192,7 @@ func (s *store) update(c *collection, updated object, scope part) (object, error
 		s.put(c, key, current, nil)
 		return updated, nil
 	}
-	_, isPod := updated.(*corev1.Pod)
+	_, isPod := updated.(*v1.Pod)
 	s.record(c, key, change{previous: current, current: updated, minor: isPod && scope == statusOnly})
 	return updated, nil
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -161,7 +161,7 @@ type preemptor struct{ handle fwk.Handle }
 
 func (p *preemptor) Name() string { return "Test" }
 
-func (p *preemptor) PostFilter(ctx context.Context, _ fwk.CycleState, pod *corev1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
+func (p *preemptor) PostFilter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	pods := p.handle.ClientSet().CoreV1().Pods(pod.Namespace)
 	patch := `{"status": {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": "preempting to accommodate a pod"}]}}`
 	if _, err := pods.Patch(ctx, "victim", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); err != nil {

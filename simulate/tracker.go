@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -93,8 +93,8 @@ func (t *tracker) changed(c change) {
 	if !c.minor {
 		t.changes++
 	}
-	previous, _ := c.previous.(*corev1.Pod)
-	current, _ := c.current.(*corev1.Pod)
+	previous, _ := c.previous.(*v1.Pod)
+	current, _ := c.current.(*v1.Pod)
 	switch {
 	case previous == nil && current == nil:
 	case previous == nil:
@@ -106,7 +106,7 @@ func (t *tracker) changed(c change) {
 	}
 }
 
-func (t *tracker) podCreated(pod *corev1.Pod) {
+func (t *tracker) podCreated(pod *v1.Pod) {
 	if !unfinishedPod(pod) {
 		return
 	}
@@ -124,7 +124,7 @@ func (t *tracker) podCreated(pod *corev1.Pod) {
 	}
 }
 
-func (t *tracker) podUpdated(previous, current *corev1.Pod) {
+func (t *tracker) podUpdated(previous, current *v1.Pod) {
 	r := t.pods[current.UID]
 	if r == nil || r.gone {
 		return
@@ -144,7 +144,7 @@ func (t *tracker) podUpdated(previous, current *corev1.Pod) {
 	}
 }
 
-func (t *tracker) podDeleted(pod *corev1.Pod) {
+func (t *tracker) podDeleted(pod *v1.Pod) {
 	r := t.pods[pod.UID]
 	if r == nil || r.gone {
 		return
@@ -170,9 +170,9 @@ func (t *tracker) podGone(r *podRecord, what What, message string) {
 }
 
 // preemptedBy tells whether a pod was marked by preemption, and what the mark says.
-func preemptedBy(pod *corev1.Pod) (message string, preempted bool) {
+func preemptedBy(pod *v1.Pod) (message string, preempted bool) {
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.DisruptionTarget && condition.Reason == corev1.PodReasonPreemptionByScheduler {
+		if condition.Type == v1.DisruptionTarget && condition.Reason == v1.PodReasonPreemptionByScheduler {
 			return condition.Message, true
 		}
 	}
@@ -180,7 +180,7 @@ func preemptedBy(pod *corev1.Pod) (message string, preempted bool) {
 }
 
 // AttemptStarted implements scheduler.Observer.
-func (t *tracker) AttemptStarted(pod *corev1.Pod, attempt int) {
+func (t *tracker) AttemptStarted(pod *v1.Pod, attempt int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.summary.Attempts++

@@ -4,7 +4,7 @@
 package simulate
 
 import (
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/storage/volume"
@@ -15,11 +15,11 @@ import (
 // claim to be bound finds it bound.
 
 func (s *store) claims() *collection {
-	return s.of(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
+	return s.of(v1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
 }
 
 func (s *store) volumes() *collection {
-	return s.of(corev1.SchemeGroupVersion.WithKind("PersistentVolume"))
+	return s.of(v1.SchemeGroupVersion.WithKind("PersistentVolume"))
 }
 
 func (s *store) classes() *collection {
@@ -34,7 +34,7 @@ func (s *store) aboutVolumes(c *collection) bool {
 // bindClaims binds every claim that can be bound, in the order of their names.
 func (s *store) bindClaims() {
 	for _, found := range s.claims().sorted("") {
-		claim := found.(*corev1.PersistentVolumeClaim)
+		claim := found.(*v1.PersistentVolumeClaim)
 		if claim.DeletionTimestamp != nil || metav1.HasAnnotation(claim.ObjectMeta, volume.AnnBindCompleted) {
 			continue
 		}
@@ -46,17 +46,17 @@ func (s *store) bindClaims() {
 
 // volumeFor returns the volume that a claim gets now: the one it names or that names it, one that matches, or a new
 // one; nil if it has to wait.
-func (s *store) volumeFor(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
+func (s *store) volumeFor(claim *v1.PersistentVolumeClaim) *v1.PersistentVolume {
 	if name := claim.Spec.VolumeName; name != "" {
-		pv, _ := s.volumes().objects[name].(*corev1.PersistentVolume)
+		pv, _ := s.volumes().objects[name].(*v1.PersistentVolume)
 		if pv != nil && (pv.Spec.ClaimRef == nil || volume.IsVolumeBoundToClaim(pv, claim)) {
 			return pv
 		}
 		return nil
 	}
-	var matching []*corev1.PersistentVolume
+	var matching []*v1.PersistentVolume
 	for _, found := range s.volumes().sorted("") {
-		pv := found.(*corev1.PersistentVolume)
+		pv := found.(*v1.PersistentVolume)
 		if pv.Spec.ClaimRef != nil && volume.IsVolumeBoundToClaim(pv, claim) {
 			return pv
 		}
@@ -85,19 +85,19 @@ func waitsForConsumer(class *storagev1.StorageClass) bool {
 }
 
 // provision makes a volume of the size that the claim asks for, which the selected node can reach if one is selected.
-func (s *store) provision(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, selected string) *corev1.PersistentVolume {
-	pv := &corev1.PersistentVolume{
+func (s *store) provision(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass, selected string) *v1.PersistentVolume {
+	pv := &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        "pvc-" + string(claim.UID),
 			Annotations: map[string]string{volume.AnnDynamicallyProvisioned: class.Provisioner},
 		},
-		Spec: corev1.PersistentVolumeSpec{
-			Capacity:         corev1.ResourceList{corev1.ResourceStorage: claim.Spec.Resources.Requests[corev1.ResourceStorage]},
+		Spec: v1.PersistentVolumeSpec{
+			Capacity:         v1.ResourceList{v1.ResourceStorage: claim.Spec.Resources.Requests[v1.ResourceStorage]},
 			AccessModes:      claim.Spec.AccessModes,
 			VolumeMode:       claim.Spec.VolumeMode,
 			StorageClassName: class.Name,
-			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				CSI: &corev1.CSIPersistentVolumeSource{Driver: class.Provisioner, VolumeHandle: string(claim.UID)},
+			PersistentVolumeSource: v1.PersistentVolumeSource{
+				CSI: &v1.CSIPersistentVolumeSource{Driver: class.Provisioner, VolumeHandle: string(claim.UID)},
 			},
 			NodeAffinity: s.reach(class, selected),
 		},
@@ -113,14 +113,14 @@ func (s *store) provision(claim *corev1.PersistentVolumeClaim, class *storagev1.
 
 // reach returns which nodes can use a new volume: those that are like the selected one as far as the driver looks, or
 // those that the class allows; nil means all.
-func (s *store) reach(class *storagev1.StorageClass, selected string) *corev1.VolumeNodeAffinity {
-	var term corev1.NodeSelectorTerm
+func (s *store) reach(class *storagev1.StorageClass, selected string) *v1.VolumeNodeAffinity {
+	var term v1.NodeSelectorTerm
 	require := func(key string, values ...string) {
-		term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{
-			Key: key, Operator: corev1.NodeSelectorOpIn, Values: values,
+		term.MatchExpressions = append(term.MatchExpressions, v1.NodeSelectorRequirement{
+			Key: key, Operator: v1.NodeSelectorOpIn, Values: values,
 		})
 	}
-	node, _ := s.nodes().objects[selected].(*corev1.Node)
+	node, _ := s.nodes().objects[selected].(*v1.Node)
 	csiNode, _ := s.of(storagev1.SchemeGroupVersion.WithKind("CSINode")).objects[selected].(*storagev1.CSINode)
 	if node != nil && csiNode != nil {
 		for _, driver := range csiNode.Spec.Drivers {
@@ -140,23 +140,23 @@ func (s *store) reach(class *storagev1.StorageClass, selected string) *corev1.Vo
 	if len(term.MatchExpressions) == 0 {
 		return nil
 	}
-	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}}
+	return &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{term}}}
 }
 
 // bindClaim makes a volume and a claim refer to each other.
-func (s *store) bindClaim(claim *corev1.PersistentVolumeClaim, pv *corev1.PersistentVolume) {
+func (s *store) bindClaim(claim *v1.PersistentVolumeClaim, pv *v1.PersistentVolume) {
 	bound, changed, err := volume.GetBindVolumeToClaim(pv, claim)
 	if err != nil {
 		return
 	}
-	if changed || bound.Status.Phase != corev1.VolumeBound {
+	if changed || bound.Status.Phase != v1.VolumeBound {
 		bound = bound.DeepCopy()
-		bound.Status.Phase = corev1.VolumeBound
+		bound.Status.Phase = v1.VolumeBound
 		s.put(s.volumes(), pv.Name, pv, bound)
 	}
 	complete := claim.DeepCopy()
 	complete.Spec.VolumeName = pv.Name
-	complete.Status.Phase = corev1.ClaimBound
+	complete.Status.Phase = v1.ClaimBound
 	complete.Status.Capacity = pv.Spec.Capacity
 	complete.Status.AccessModes = pv.Spec.AccessModes
 	metav1.SetMetaDataAnnotation(&complete.ObjectMeta, volume.AnnBindCompleted, "yes")

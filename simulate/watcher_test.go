@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rouse-scheduler/rouse/simulate"
@@ -120,7 +120,7 @@ func TestEventsOfChanges(t *testing.T) {
 			continue
 		}
 		var uid types.UID
-		if target, isPod := change.New.(*corev1.Pod); isPod && target.Name == "waits" && change.Old != nil {
+		if target, isPod := change.New.(*v1.Pod); isPod && target.Name == "waits" && change.Old != nil {
 			uid = target.UID // as seen from the pod itself
 		}
 		var labels []string
