@@ -44,7 +44,7 @@ func call[A answer](e *Extender, verb string, arguments any) (*A, error) {
 		return nil, fmt.Errorf("calling %s of the extender: %w", verb, err) // which names the URL
 	}
 	defer func() { _ = response.Body.Close() }()
-	read := &boundedReader{from: response.Body, left: e.maxAnswer}
+	read := &boundedReader{from: response.Body, limit: e.maxAnswer, left: e.maxAnswer}
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("failed %s with extender at URL %s, code %d%s", verb, url, response.StatusCode, quoteRest(read, ": "))
 	}
@@ -65,14 +65,14 @@ func call[A answer](e *Extender, verb string, arguments any) (*A, error) {
 
 // boundedReader is like io.LimitedReader, except that reaching the limit is an error.
 type boundedReader struct {
-	from io.Reader
-	left int64
+	from        io.Reader
+	limit, left int64
 }
 
 // Read implements io.Reader.
 func (r *boundedReader) Read(into []byte) (int, error) {
 	if r.left <= 0 {
-		return 0, errors.New("the answer is too long")
+		return 0, fmt.Errorf("the answer reaches %d bytes; with nodeCacheCapable it would need no more than names", r.limit)
 	}
 	if int64(len(into)) > r.left {
 		into = into[:r.left]

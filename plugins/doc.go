@@ -10,9 +10,9 @@
 //
 // Every plugin has a package named like the plugin in lower case, with the same files: plugin.go (what the plugin
 // decides, its constructor New, and which interfaces it implements), filter.go, score.go, events.go (the events that
-// requeue a pod that the plugin rejected, and their hints) and sign.go (what the plugin reads of a pod), as far as they
-// apply. The comment of a plugin's package says in a few lines where it runs, which arguments it takes, what wakes its
-// pods, and what its answers depend on.
+// requeue a pod that the plugin rejected, and their hints), sign.go (what the plugin reads of a pod) and column.go (by
+// which keys its answers are remembered), as far as they apply. The comment of a plugin's package says in a few lines
+// where it runs, which arguments it takes, what wakes its pods, and what its answers depend on.
 //
 // Package preemption is no plugin, but what DefaultPreemption is made of, for plugins that preempt otherwise.
 //
@@ -21,6 +21,7 @@
 //
 // # Concurrency
 //
-// A plugin does not change after New. Filter and Score may be called concurrently for different nodes, hints, SignPod
-// and PreEnqueue at any time.
+// Filter and Score may be called concurrently for different nodes, hints, SignPod and PreEnqueue at any time. Most plugins
+// do not change after New; those that keep something from one pod to the next (counts of pods by domain, assumed volumes)
+// guard it with locks of their own.
 package plugins

@@ -109,10 +109,10 @@ func (s *Scheduler) feasibleNodes(ctx context.Context, search *search, result *f
 }
 
 // rejectAll records that PreFilter turned the pod down for all nodes at once.
-func (search *search) rejectAll(status *fwk.Status) {
-	search.diagnosis.NodeToStatus.SetAbsentNodesStatus(status)
-	search.diagnosis.PreFilterMsg = status.Message()
-	search.diagnosis.AddPluginStatus(status)
+func (s *search) rejectAll(status *fwk.Status) {
+	s.diagnosis.NodeToStatus.SetAbsentNodesStatus(status)
+	s.diagnosis.PreFilterMsg = status.Message()
+	s.diagnosis.AddPluginStatus(status)
 }
 
 // firstCandidate returns the node that was nominated for the pod if it takes the pod, which then goes there without a

@@ -14,6 +14,6 @@
 //   - [Scheduler]: a process of rouse or of kube-scheduler, its log, its own server, and what it used of the machine;
 //   - [BindingWatch]: follows the pods through the API, and checks that each was bound once and within capacity.
 //
-// The environment variables NODES, PODS and SEED choose the size and the faults, LOGS a folder that keeps the logs. There is a real server with real time
-// behind these tests, so they wait for what should happen, with a limit.
+// The environment variables NODES, PODS and SEED choose the size and the faults, LOGS a folder that keeps the logs.
+// There is a real server with real time behind these tests, so they wait for what should happen, with a limit.
 package cluster

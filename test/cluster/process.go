@@ -30,7 +30,8 @@ type Usage struct {
 	PeakRSS int64         // bytes; 0 where there is no /proc
 }
 
-// StartProcess starts a program. The environment variable LOGS names a folder that keeps the output. When the test ends, it is stopped, and the end of its output printed if the test failed.
+// StartProcess starts a program. The environment variable LOGS names a folder that keeps the output. When the test
+// ends, it is stopped, and the end of its output printed if the test failed.
 func StartProcess(tb testing.TB, name, binary string, arguments ...string) *Process {
 	tb.Helper()
 	folder := os.Getenv("LOGS")
