@@ -14,7 +14,7 @@ import (
 )
 
 // TestCommandsOfTheDocumentsWork runs every command that the README and the documents show, in a folder that looks like
-// a clone with the output of kubectl in it.
+// a clone with the output of kubectl in it, beside a scheduler at work.
 func TestCommandsOfTheDocumentsWork(t *testing.T) {
 	documents, err := filepath.Glob("../docs/*.md")
 	if err != nil {
@@ -41,13 +41,16 @@ func TestCommandsOfTheDocumentsWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	write(t, clone, "token", "secret")
+	scheduler := start(t, waitingPods(t), []string{"--leader-elect=false", open})
+	scheduler.answers("/explain/pods/shop/web", 200)
 	t.Chdir(clone)
 	for document, lines := range commands {
 		for _, line := range lines {
 			t.Run(filepath.Base(document)+": "+line, func(t *testing.T) {
 				var out, errOut bytes.Buffer
 				command := app.NewSchedulerCommand()
-				command.SetArgs(strings.Fields(line))
+				command.SetArgs(strings.Fields(strings.ReplaceAll(line, "https://localhost:10259", scheduler.url)))
 				command.SetOut(&out)
 				command.SetErr(&errOut)
 				if err := command.Execute(); err != nil {

@@ -141,7 +141,7 @@ func TestExplainWrongUsage(t *testing.T) {
 		want string
 	}{
 		"no pod":            {[]string{"pod"}, `needs the name of a pod`},
-		"no scenario":       {[]string{"pod", "web"}, `needs --scenario with at least one file or folder`},
+		"no scenario":       {[]string{"pod", "web"}, `needs --server, or --scenario with at least one file or folder`},
 		"not a name":        {[]string{"pod", "a/b/c", "--scenario", path}, `"a/b/c" is not the name of a pod; write NAME or NAMESPACE/NAME`},
 		"negative nodes":    {[]string{"pod", "plain", "--scenario", path, "--nodes", "-1"}, `--nodes is -1`},
 		"before the start":  {[]string{"pod", "plain", "--scenario", path, "--at", "-1s"}, `before the start`},

@@ -40,6 +40,7 @@ func (p *process) elect(ctx, background context.Context) error {
 		},
 		OnStoppedLeading: func() { p.leading.Store(false) },
 		OnNewLeader: func(identity string) {
+			p.leader.Store(&identity)
 			p.logger.V(1).Info("There is a leader", "identity", identity)
 		},
 	})

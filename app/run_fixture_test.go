@@ -38,13 +38,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// apiServer is an API server without objects, except for one Lease. It answers in JSON alone.
+// apiServer is an API server whose objects do not change, except for one Lease. It answers in JSON alone.
 type apiServer struct {
 	*httptest.Server
 
 	mu sync.Mutex
 	// forbidden and absent are resources that nobody may list or watch, and that do not exist.
 	forbidden, absent []string
+	objects           map[string][]string // by resource, in JSON; there are no others
 	lease             *coordinationv1.Lease
 	leaseBroken       bool
 	events            []string // their reasons and messages
@@ -92,7 +93,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "NotFound", "the server could not find the requested resource")
 	default:
 		s.change(func() { s.asked = append(s.asked, resource) })
-		serveNothing(w, r, resource)
+		s.serveObjects(w, r, resource)
 	}
 }
 
@@ -110,8 +111,8 @@ func fail(w http.ResponseWriter, code int, reason, message string) {
 	})
 }
 
-// serveNothing lists or watches a kind of which there are no objects.
-func serveNothing(w http.ResponseWriter, r *http.Request, resource string) {
+// serveObjects lists or watches the objects of a kind.
+func (s *apiServer) serveObjects(w http.ResponseWriter, r *http.Request, resource string) {
 	version := strings.TrimPrefix(strings.TrimPrefix(path.Dir(r.URL.Path), "/apis/"), "/api/")
 	kind := map[string]string{
 		"csidrivers": "CSIDriver", "csinodes": "CSINode", "csistoragecapacities": "CSIStorageCapacity",
@@ -122,10 +123,14 @@ func serveNothing(w http.ResponseWriter, r *http.Request, resource string) {
 		"volumeattachments": "VolumeAttachment", "devicetaintrules": "DeviceTaintRule", "racks": "Rack",
 	}[resource]
 	if r.URL.Query().Get("watch") == "" {
-		fmt.Fprintf(w, `{"kind":"%sList","apiVersion":%q,"metadata":{"resourceVersion":"1"},"items":[]}`, kind, version)
+		fmt.Fprintf(w, `{"kind":"%sList","apiVersion":%q,"metadata":{"resourceVersion":"1"},"items":[%s]}`,
+			kind, version, strings.Join(s.objects[resource], ","))
 		return
 	}
 	if r.URL.Query().Get("sendInitialEvents") == "true" {
+		for _, object := range s.objects[resource] {
+			fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", object)
+		}
 		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"1","annotations":{%q:"true"}}}}`+"\n",
 			kind, version, metav1.InitialEventsAnnotationKey)
 	}

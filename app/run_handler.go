@@ -26,6 +26,7 @@ func (p *process) handler(ctx context.Context) http.Handler {
 		Ready:               p.readiness(ctx),
 		Live:                []healthz.HealthChecker{healthz.PingHealthz},
 		Resources:           resources.Handler(p.cluster.informers.Core().V1().Pods().Lister(), p.leading.Load),
+		Explainer:           p,
 		Profiling:           p.config.EnableProfiling,
 		ContentionProfiling: p.config.EnableContentionProfiling,
 	}

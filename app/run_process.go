@@ -16,6 +16,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/app/options"
 	"github.com/rouse-scheduler/rouse/extender"
+	"github.com/rouse-scheduler/rouse/inspect"
 	"github.com/rouse-scheduler/rouse/metrics"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -34,11 +35,14 @@ type process struct {
 	port      *port
 	scheduler *scheduler.Scheduler
 	metrics   *metrics.Metrics // nil if another scheduler in the process is measured
+	explainer *inspect.LiveExplainer
 
 	// watchdog checks the health of a leader; nil without leader election.
 	watchdog *leaderelection.HealthzAdaptor
 	leading  atomic.Bool
-	caches   caches
+	// leader is who has the Lease, as far as is known; nil if nobody is known to.
+	leader atomic.Pointer[string]
+	caches caches
 	// ran is true once the scheduler was run, which is when it closes its plugins.
 	ran atomic.Bool
 	// stopAll ends what outlives the scheduler's own end: informers and events.
@@ -93,8 +97,15 @@ func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry)
 	}
 	applyGates(p.options.Gates, &options)
 	p.metrics = measure(p.logger, &options)
-	p.scheduler, err = scheduler.New(ctx, options)
-	return err
+	p.explainer = inspect.NewLiveExplainer(ctx)
+	if p.port != nil { // otherwise nobody can ask
+		p.explainer.Observe(&options)
+	}
+	if p.scheduler, err = scheduler.New(ctx, options); err != nil {
+		return err
+	}
+	p.explainer.Watch(p.scheduler)
+	return nil
 }
 
 // run schedules, as the leader if there are several, until the context ends. The error says why it ended otherwise.
@@ -164,6 +175,9 @@ func (p *process) close() {
 		if err := p.scheduler.Run(ended); err != nil {
 			p.logger.Error(err, "Closing plugins")
 		}
+	}
+	if err := p.explainer.Close(); err != nil {
+		p.logger.Error(err, "Closing the plugins that explain")
 	}
 	p.stopAll()
 	p.cluster.close()

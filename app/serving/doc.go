@@ -7,6 +7,7 @@
 //	/metrics                     metrics of the scheduler, its clients and the Go runtime
 //	/metrics/resources           what pods request
 //	/metrics/slis                results of the probes
+//	/explain/pods/               why a pod waits, at /explain/pods/<namespace>/<name>
 //	/configz                     the configuration
 //	/statusz /flagz              the process and its flags
 //	/debug/pprof /debug/flags/v  profiles, and the verbosity of the log

@@ -30,6 +30,8 @@ type Endpoints struct {
 	Health, Live, Ready []healthz.HealthChecker
 	// Resources answers /metrics/resources; nil if nothing does.
 	Resources http.Handler
+	// Explainer answers /explain/pods/; nil if nothing does.
+	Explainer Explainer
 	// Flags are shown at /flagz; nil shows none.
 	Flags *cliflag.NamedFlagSets
 	// Version is shown at /statusz; nil leaves that out.
@@ -49,6 +51,9 @@ func NewHandler(endpoints Endpoints) http.Handler {
 	slis.SLIMetricsWithReset{}.Install(paths)
 	if endpoints.Resources != nil {
 		paths.Handle("/metrics/resources", endpoints.Resources)
+	}
+	if endpoints.Explainer != nil {
+		paths.HandlePrefix(ExplainPath, explain(endpoints.Explainer))
 	}
 	configz.InstallHandler(paths)
 	if endpoints.Flags != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/component-base/compatibility"
 
 	"github.com/rouse-scheduler/rouse/app/serving"
+	"github.com/rouse-scheduler/rouse/inspect"
 )
 
 // ask returns what a handler answers to a request by a user, if there is one.
@@ -100,6 +102,55 @@ func TestViewsOfTheProcess(t *testing.T) {
 	}
 }
 
+// explaining explains the pod shop/web.
+type explaining struct{}
+
+func (explaining) Explain(_ context.Context, namespace, name string, nodes int) (*inspect.Explanation, error) {
+	switch namespace + "/" + name {
+	case "shop/web":
+		return &inspect.Explanation{Namespace: namespace, Name: name, AllNodes: nodes}, nil
+	case "shop/early":
+		return nil, apierrors.NewServiceUnavailable("ask again")
+	case "shop/broken":
+		return nil, errors.New("a plugin is broken")
+	}
+	return nil, fmt.Errorf("%w, sorry", &inspect.NoSuchPodError{Namespace: namespace, Name: name, At: "noon"})
+}
+
+func TestExplain(t *testing.T) {
+	handler := serving.NewHandler(serving.Endpoints{Explainer: explaining{}})
+	for _, test := range []struct {
+		path string
+		code int
+		body string
+	}{
+		{"/explain/pods/shop/web", 200, `"allNodes":3`},
+		{"/explain/pods/shop/web?nodes=0", 200, `"allNodes":0`},
+		{"/explain/pods/shop/web?nodes=-1", 400, `"message":"nodes is \"-1\", but must be a number that is not negative"`},
+		{"/explain/pods/shop/web?nodes=x", 400, `"reason":"BadRequest"`},
+		{"/explain/pods/web", 400, `"message":"\"/explain/pods/web\" is not the path of a pod; write /explain/pods/NAMESPACE/NAME"`},
+		{"/explain/pods/shop/web/status", 400, `"kind":"Status"`},
+		{"/explain/pods//web", 400, `"kind":"Status"`},
+		{"/explain/pods/", 400, `"kind":"Status"`},
+		{"/explain/pods/shop/wed", 404, `"message":"there is no pod shop/wed at noon, sorry","reason":"NotFound","details":{"name":"wed","kind":"pods"}`},
+		{"/explain/pods/shop/early", 503, `"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"ask again","reason":"ServiceUnavailable"`},
+		{"/explain/pods/shop/broken", 500, `"message":"a plugin is broken","reason":"InternalError"`},
+	} {
+		code, body := ask(handler, test.path, nil)
+		if compact := strings.ReplaceAll(body, `": `, `":`); code != test.code || !strings.Contains(compact, test.body) {
+			t.Errorf("%s answers %d %s, want %d with %s", test.path, code, body, test.code, test.body)
+		}
+	}
+	request := httptest.NewRequest(http.MethodPost, "/explain/pods/shop/web", nil)
+	answer := httptest.NewRecorder()
+	if handler.ServeHTTP(answer, request); answer.Code != http.StatusMethodNotAllowed {
+		t.Errorf("a POST is answered with %d, want 405", answer.Code)
+	}
+	if code, _ := ask(serving.NewHandler(serving.Endpoints{}), "/explain/pods/shop/web", nil); code != http.StatusNotFound {
+		t.Errorf("without an explainer, the answer is %d, want 404", code)
+	}
+}
+
 // byHeader takes the user from a header; without it nobody is known.
 func byHeader() authenticator.Request {
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
@@ -125,6 +176,7 @@ func TestSecure(t *testing.T) {
 		{"", "/api/v1/pods", 401, `"message":"Unauthorized"`},
 		{"bob", "/metrics", 403, `forbidden: User \"bob\" cannot get path \"/metrics\"`},
 		{"ada", "/api/v1/pods", 200, "content"},
+		{"ada", "/explain/pods/shop/web", 403, `User \"ada\" cannot get path \"/explain/pods/shop/web\"`},
 		{"ada", "/configz", 403, `User \"ada\" cannot get path \"/configz\"`},
 	} {
 		code, body := ask(handler, test.path, http.Header{"X-User": {test.user}})
