@@ -38,7 +38,7 @@ type Cache struct {
 	// changes. Methods that change something hold it exclusively.
 	mu sync.RWMutex
 	// pods holds every known pod, assumed those of them that are assumed, with the time since when.
-	pods    map[types.UID]podState
+	pods    map[types.UID]*podState
 	assumed map[types.UID]time.Time
 	// nodes holds an entry for every node that is live or has pods.
 	nodes  map[string]*nodeEntry
@@ -53,7 +53,7 @@ func New(options Options) *Cache {
 		ttl:     options.AssumedPodTTL,
 		clock:   options.Clock,
 		logger:  options.Logger,
-		pods:    map[types.UID]podState{},
+		pods:    map[types.UID]*podState{},
 		assumed: map[types.UID]time.Time{},
 		nodes:   map[string]*nodeEntry{},
 	}

@@ -33,7 +33,7 @@ func (e *CorruptedError) Error() string {
 }
 
 // nodeContradiction returns a CorruptedError if the reported pod is on another node than the cache knows, else nil.
-func nodeContradiction(operation string, known podState, reported *v1.Pod) error {
+func nodeContradiction(operation string, known *podState, reported *v1.Pod) error {
 	if known.node.name == reported.Spec.NodeName {
 		return nil
 	}

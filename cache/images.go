@@ -97,11 +97,12 @@ func (s *imageStates) enter(name string, size int64) *imageState {
 	return state
 }
 
-// summaries returns what is known of the images of a node at this moment. The map must not be changed.
-func (s *imageStates) summaries(images *imagesOfNode) map[string]*fwk.ImageStateSummary {
-	if images.summaries != nil && (images.version == s.version || images.upToDate()) {
+// summaries returns what is known of the images of a node at this moment, nil if it has none, and whether that differs
+// from what it returned last. The map must not be changed.
+func (s *imageStates) summaries(images *imagesOfNode) (known map[string]*fwk.ImageStateSummary, changed bool) {
+	if images.version == s.version || images.upToDate() {
 		images.version = s.version
-		return images.summaries
+		return images.summaries, false
 	}
 	images.version = s.version
 	images.summaries = make(map[string]*fwk.ImageStateSummary, len(images.states))
@@ -111,9 +112,12 @@ func (s *imageStates) summaries(images *imagesOfNode) map[string]*fwk.ImageState
 		}
 		images.summaries[state.name] = state.summary
 	}
-	return images.summaries
+	return images.summaries, true
 }
 
 func (i *imagesOfNode) upToDate() bool {
-	return !slices.ContainsFunc(i.states, func(state *imageState) bool { return i.summaries[state.name] != state.summary })
+	return !slices.ContainsFunc(i.states, func(state *imageState) bool {
+		known := i.summaries[state.name]
+		return known == nil || known != state.summary
+	})
 }

@@ -3,7 +3,11 @@
 
 package cache
 
-import "github.com/rouse-scheduler/rouse/framework"
+import (
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
 
 // noSlot is the slot of an entry without a node object.
 const noSlot = -1
@@ -12,14 +16,34 @@ const noSlot = -1
 // slot and a place in the zone order. Otherwise it exists for the sake of its pods alone.
 type nodeEntry struct {
 	name string
+	// info is for reading; own returns it for changing.
 	info *framework.NodeInfo
-	slot int
+	// given tells that snapshots have the node info too, and are not to see it change.
+	given bool
+	slot  int
 	// zone is the key that the entry has in the zone order; it means nothing unless the entry is live.
 	zone   string
 	images imagesOfNode
 }
 
 func (e *nodeEntry) live() bool { return e.slot != noSlot }
+
+// own returns the node info for the cache to change it.
+func (e *nodeEntry) own() *framework.NodeInfo {
+	if e.given {
+		e.info, e.given = e.info.Successor(), false
+	}
+	return e.info
+}
+
+// give returns the node info for a snapshot. Snapshots that have it already keep the images as they were at the time.
+func (e *nodeEntry) give(images map[string]*fwk.ImageStateSummary, imagesChanged bool) *framework.NodeInfo {
+	if !e.given || imagesChanged {
+		e.own().Freeze(images)
+		e.given = true
+	}
+	return e.info
+}
 
 // entry returns the entry of a node, making one if there is none.
 func (c *Cache) entry(name string) *nodeEntry {

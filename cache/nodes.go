@@ -48,7 +48,7 @@ func (c *Cache) putNode(node *v1.Node) {
 	}
 	entry.zone = zone
 	c.images.replace(&entry.images, node)
-	entry.info.SetNode(node)
+	entry.own().SetNode(node)
 	c.slots.touch(entry)
 }
 
@@ -69,7 +69,7 @@ func (c *Cache) RemoveNode(node *v1.Node) error {
 	}
 	c.images.replace(&entry.images, nil)
 	c.zones.remove(entry.zone, entry.slot)
-	entry.info.RemoveNode()
+	entry.own().RemoveNode()
 	c.slots.release(entry)
 	c.dropIfUnused(entry)
 	return nil

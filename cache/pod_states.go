@@ -14,9 +14,9 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// podState is a pod that counts on a node.
+// podState is a pod that counts on a node. The node has the info that is in it, so that each pod is one object.
 type podState struct {
-	info *framework.PodInfo
+	info framework.PodInfo
 	node *nodeEntry
 }
 
@@ -123,12 +123,11 @@ func (c *Cache) assumes(uid types.UID) bool {
 
 // place puts a pod that is not in the cache on the node it names, which may be unknown.
 func (c *Cache) place(pod *v1.Pod) {
-	info, err := framework.NewPodInfo(pod)
-	if err != nil {
+	state := &podState{node: c.entry(pod.Spec.NodeName)}
+	if err := state.info.Update(pod); err != nil {
 		c.logger.Error(err, "Inter-pod affinity terms that do not parse are ignored", "pod", klog.KObj(pod))
 	}
-	state := podState{info: info, node: c.entry(pod.Spec.NodeName)}
-	state.node.info.AddPodInfo(info)
+	state.node.own().AddPodInfo(&state.info)
 	c.slots.touch(state.node)
 	c.pods[pod.UID] = state
 }
@@ -139,7 +138,7 @@ func (c *Cache) drop(uid types.UID) {
 	pod := state.info.Pod
 	delete(c.pods, uid)
 	delete(c.assumed, uid)
-	if err := state.node.info.RemovePod(c.logger, pod); err != nil {
+	if err := state.node.own().RemovePod(c.logger, pod); err != nil {
 		c.logger.Error(err, "Pod was not on the node that it was placed on", "pod", klog.KObj(pod), "node", klog.KRef("", state.node.name))
 		return
 	}

@@ -74,7 +74,7 @@ func NewSnapshot(pods []*v1.Pod, nodes []*v1.Node) *Snapshot {
 			continue
 		}
 		if entry, ok := c.nodes[pod.Spec.NodeName]; ok {
-			entry.info.AddPod(pod)
+			entry.own().AddPod(pod)
 			c.slots.touch(entry)
 		}
 	}

@@ -110,7 +110,7 @@ func (s *Snapshot) copyEntry(node *snapshotNode, entry *nodeEntry) {
 	if node.info != nil {
 		before = node.info.GetPVCRefCounts()
 	}
-	node.info = entry.info.CloneWithImages(s.source.images.summaries(&entry.images))
+	node.info = entry.give(s.source.images.summaries(&entry.images))
 	node.affinity = len(node.info.GetPodsWithAffinity()) > 0
 	node.antiAffinity = len(node.info.GetPodsWithRequiredAntiAffinity()) > 0
 	s.claims.replace(before, node.info.GetPVCRefCounts())

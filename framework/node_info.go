@@ -35,7 +35,8 @@ func (g *Generations) NewNodeInfo() *NodeInfo {
 // empty one with generations of its own. It is not safe for concurrent changes.
 //
 // Copies made by [NodeInfo.Clone] share everything with the original until one of the two changes it, so that a copy costs
-// the same however many pods there are. Slices and maps that the methods return must not be changed for that reason.
+// the same however many pods there are; so does a [NodeInfo.Successor]. Slices and maps that the methods return must not be
+// changed for that reason.
 type NodeInfo struct {
 	node                      *v1.Node
 	pods                      []fwk.PodInfo
@@ -111,12 +112,12 @@ func (n *NodeInfo) AddPod(pod *v1.Pod) {
 
 // AddPodInfo implements fwk.NodeInfo.
 func (n *NodeInfo) AddPodInfo(info fwk.PodInfo) {
-	n.pods = append(n.pods, info)
+	n.pods = appendPod(n.pods, info)
 	if hasAffinity(info.GetPod()) {
-		n.podsWithAffinity = append(n.podsWithAffinity, info)
+		n.podsWithAffinity = appendPod(n.podsWithAffinity, info)
 	}
 	if len(info.GetRequiredAntiAffinityTerms()) > 0 {
-		n.podsWithRequiredAntiTerms = append(n.podsWithRequiredAntiTerms, info)
+		n.podsWithRequiredAntiTerms = appendPod(n.podsWithRequiredAntiTerms, info)
 	}
 	n.account(info, 1)
 	n.touch()
@@ -197,7 +198,7 @@ func (n *NodeInfo) disown(part uint32) bool {
 }
 
 // ownPods copies the lists of pods before one of them is taken out. To add pods it is not needed: copies see only what
-// was there before, and have no room at the end of theirs.
+// was there before, and of all that share a list only one has room at the end of it.
 func (n *NodeInfo) ownPods() {
 	if n.disown(sharedPods) {
 		n.pods = slices.Clone(n.pods)
@@ -242,11 +243,18 @@ func (n *NodeInfo) Clone() *NodeInfo {
 	return &clone
 }
 
-// CloneWithImages is Clone with other images, which are kept, not copied.
-func (n *NodeInfo) CloneWithImages(images map[string]*fwk.ImageStateSummary) *NodeInfo {
-	clone := n.Clone()
-	clone.images = images
-	return clone
+// Freeze sets the images, which are kept, not copied, and ends the changes of n: it may then be read and copied by several
+// goroutines, and changes go into its [NodeInfo.Successor]. To set images this way counts as no change.
+func (n *NodeInfo) Freeze(images map[string]*fwk.ImageStateSummary) {
+	n.images = images
+	n.shared = sharedAll
+}
+
+// Successor returns a copy of a frozen node info that is changed in its place. Only one may be made of a node info: unlike
+// a clone it adds pods at the end of the list that both share, where there is room for them.
+func (n *NodeInfo) Successor() *NodeInfo {
+	successor := *n
+	return &successor
 }
 
 // snapshotImage copies a live image state; one that is a copy already has no node names and is shared.
@@ -283,14 +291,14 @@ func (n *NodeInfo) Node() *v1.Node {
 }
 
 // GetPods implements fwk.NodeInfo.
-func (n *NodeInfo) GetPods() []fwk.PodInfo { return n.pods }
+func (n *NodeInfo) GetPods() []fwk.PodInfo { return slices.Clip(n.pods) }
 
 // GetPodsWithAffinity implements fwk.NodeInfo.
-func (n *NodeInfo) GetPodsWithAffinity() []fwk.PodInfo { return n.podsWithAffinity }
+func (n *NodeInfo) GetPodsWithAffinity() []fwk.PodInfo { return slices.Clip(n.podsWithAffinity) }
 
 // GetPodsWithRequiredAntiAffinity implements fwk.NodeInfo.
 func (n *NodeInfo) GetPodsWithRequiredAntiAffinity() []fwk.PodInfo {
-	return n.podsWithRequiredAntiTerms
+	return slices.Clip(n.podsWithRequiredAntiTerms)
 }
 
 // GetPodsWithRequiredNonHostScopedAntiAffinity implements fwk.NodeInfo. It is always empty: it serves an alpha
@@ -326,6 +334,14 @@ func indexOfPod(pods []fwk.PodInfo, pod *v1.Pod) int {
 		other := info.GetPod()
 		return other.UID == pod.UID && other.Name == pod.Name && other.Namespace == pod.Namespace
 	})
+}
+
+// appendPod appends, and leaves room for a quarter more where there is none: of lists that double, a third is empty.
+func appendPod(pods []fwk.PodInfo, pod fwk.PodInfo) []fwk.PodInfo {
+	if len(pods) == cap(pods) {
+		pods = append(make([]fwk.PodInfo, 0, len(pods)+len(pods)/4+2), pods...)
+	}
+	return append(pods, pod)
 }
 
 // removeAt moves the last element into place i; an index below zero changes nothing. An empty result is nil.

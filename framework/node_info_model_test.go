@@ -17,8 +17,8 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// TestNodeInfoModel adds and removes random pods, on an original and on clones of it, and compares each node info with
-// one that is built of the pods that are left.
+// TestNodeInfoModel adds and removes random pods, on an original, on clones of it and on successors, and compares each
+// node info, the frozen ones too, with one that is built of the pods that are left.
 func TestNodeInfoModel(t *testing.T) {
 	type branch struct {
 		info *framework.NodeInfo
@@ -26,6 +26,7 @@ func TestNodeInfoModel(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	branches := []*branch{{info: framework.NewNodeInfo()}}
+	var frozen []*branch // the last few
 	for step := range 500 {
 		b := branches[random.IntN(len(branches))]
 		switch choice := random.IntN(10); {
@@ -36,6 +37,10 @@ func TestNodeInfoModel(t *testing.T) {
 			} else {
 				branches[random.IntN(len(branches))] = clone
 			}
+		case choice == 1:
+			b.info.Freeze(nil)
+			frozen = append(frozen[max(0, len(frozen)-3):], &branch{info: b.info, pods: slices.Clone(b.pods)})
+			b.info = b.info.Successor()
 		case len(b.pods) == 0 || choice < 6 && len(b.pods) < 8:
 			pod := randomNodePod(random, step)
 			b.info.AddPod(pod)
@@ -47,7 +52,7 @@ func TestNodeInfoModel(t *testing.T) {
 			}
 			b.pods = slices.Delete(b.pods, i, i+1)
 		}
-		for _, b := range branches {
+		for _, b := range slices.Concat(branches, frozen) {
 			if diff := cmp.Diff(viewNode(framework.NewNodeInfo(b.pods...)), viewNode(b.info)); diff != "" {
 				t.Fatalf("step %d (-want +got):\n%s", step, diff)
 			}
