@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // shrink is a transform of an informer. It makes objects smaller by what nobody reads.
@@ -42,12 +43,20 @@ func (s *sharedValues) shrinkAssigned(pod *v1.Pod) {
 		Labels:                     pod.Labels,
 		OwnerReferences:            pod.OwnerReferences,
 	}
+	packTexts(&meta)
 	s.shareText(&meta.Namespace)
 	s.shareLabels(&meta.Labels)
 	s.shareOwners(&meta.OwnerReferences)
 	pod.ObjectMeta = meta
 	pod.Spec = s.smallSpec(&pod.Spec)
 	pod.Status = s.smallStatus(&pod.Status)
+}
+
+// packTexts puts what no two pods have in common into one piece of memory, which takes less than three.
+func packTexts(meta *metav1.ObjectMeta) {
+	name, uid := len(meta.Name), len(meta.UID)
+	packed := meta.Name + string(meta.UID) + meta.ResourceVersion
+	meta.Name, meta.UID, meta.ResourceVersion = packed[:name], types.UID(packed[name:name+uid]), packed[name+uid:]
 }
 
 func (s *sharedValues) smallSpec(spec *v1.PodSpec) v1.PodSpec {
