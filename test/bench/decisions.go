@@ -59,8 +59,8 @@ func (c *decisionCase) name() string {
 func decisionCases() []decisionCase {
 	sizes, fewer := []int{1_000, 5_000, 15_000, 50_000}, []int{1_000, 5_000, 15_000}
 	cases := []decisionCase{
-		{shape: basic, nodes: sizes, allNodes: true, targets: []float64{10, 20, 20, 20}, quickUpTo: 5_000},
-		{shape: prefNode, nodes: sizes, allNodes: true, targets: []float64{10, 20, 20, 20}, quickUpTo: 1_000},
+		{shape: basic, nodes: sizes, allNodes: true, targets: []float64{10, 20, 20, 20}, quickUpTo: 15_000},
+		{shape: prefNode, nodes: sizes, allNodes: true, targets: []float64{10, 20, 20, 20}, quickUpTo: 5_000},
 		{shape: basic, noSpread: true, nodes: sizes, allNodes: true, targets: []float64{5, 5, 5, 5}, quickUpTo: 5_000},
 		{shape: basic, unique: true, nodes: sizes, allNodes: true, targets: []float64{5, 5, 5, 5}, quickUpTo: 5_000},
 		{shape: prefNode, unique: true, nodes: sizes, targets: []float64{5, 5, 5, 5}},

@@ -6,7 +6,8 @@
 //
 //	go run ./bench                        the quick rows, as make bench does
 //	go run ./bench -full -json all.json   all rows, as make bench-full does
-//	go run ./bench -rows 'decisions/spread'
+//	go run ./bench -rows 'decisions/spread'   whatever matches, quick or not
+//	go run ./bench -full -json all.json -resume
 //	go run ./bench -from all.json -figures ../docs/performance -page ../docs/performance.md
 //
 // A row is one piece of work: a workload, a case and a size. Every contender does it several times, and they take turns,
@@ -16,11 +17,13 @@
 //
 // Times are wall time and CPU time of the whole process, garbage collection included. Allocations are counted exactly.
 //
+// The report is written after every row. One that was cut short, or that lacks rows, is completed with -resume.
+//
 // # Contenders
 //
 // Both run with their defaults. Rouse looks at all nodes for every pod. kube-scheduler looks at a sample that shrinks
-// with the size of the cluster. Where that makes a difference there is a third contender, kube-scheduler with
-// percentageOfNodesToScore: 100.
+// with the size of the cluster. Where that makes a difference, and time does not matter, there is a third contender,
+// kube-scheduler with percentageOfNodesToScore: 100.
 //
 // Both are driven through what they export, in the same way: see decisions.go, events.go and live.go.
 package main

@@ -17,27 +17,37 @@ import (
 // An end-to-end row runs the binaries of both schedulers, as processes of their own, on a real kube-apiserver and etcd:
 // see the program realapi.
 
-const endToEndNodes, endToEndPods = 5_000, 5_000
+// endToEndCase is a row. What is wanted of the larger ones is throughput, and that the scheduler takes less CPU time.
+type endToEndCase struct {
+	shape             shape
+	nodes, pods       int
+	target, cpuTarget float64
+	quick             bool
+}
 
-// endToEndGroups returns the rows. What is wanted of them is throughput; that the CPU time of the scheduler is a third, or a
-// sixth with spread constraints, of that of kube-scheduler shows in the same rows.
+func endToEndCases() []endToEndCase {
+	return []endToEndCase{
+		{shape: basic, nodes: 1_000, pods: 2_000, quick: true},
+		{shape: basic, nodes: 5_000, pods: 5_000, target: 1, cpuTarget: 3},
+		{shape: spread, nodes: 1_000, pods: 2_000, quick: true},
+		{shape: spread, nodes: 5_000, pods: 5_000, target: 1.5, cpuTarget: 6},
+	}
+}
+
 func endToEndGroups() []group {
 	programs := &programs{}
 	g := group{close: programs.remove}
-	for _, c := range []struct {
-		shape  shape
-		target float64
-	}{{basic, 1}, {spread, 1.5}} {
+	for _, c := range endToEndCases() {
 		w := work{
 			Row: Row{
-				Workload: "cluster", Case: string(c.shape), Size: endToEndNodes, Unit: "nodes", Metric: WallNanos, Target: c.target,
+				Workload: "cluster", Case: string(c.shape), Size: c.nodes, Unit: "nodes",
+				Metric: WallNanos, Target: c.target, CPUTarget: c.cpuTarget,
 			},
-			runs: map[Contender]func(context.Context, *meter) (Sample, error){},
+			runs:  map[Contender]func(context.Context, *meter) (Sample, error){},
+			quick: c.quick,
 		}
 		for _, who := range []Contender{Rouse, KubeScheduler} {
-			w.runs[who] = func(ctx context.Context, _ *meter) (Sample, error) {
-				return programs.measure(ctx, who, c.shape, endToEndNodes, endToEndPods)
-			}
+			w.runs[who] = func(ctx context.Context, _ *meter) (Sample, error) { return programs.measure(ctx, who, c) }
 		}
 		g.work = append(g.work, w)
 	}
@@ -83,13 +93,13 @@ func (p *programs) remove() {
 	}
 }
 
-func (p *programs) measure(ctx context.Context, who Contender, s shape, nodes, pods int) (Sample, error) {
+func (p *programs) measure(ctx context.Context, who Contender, c endToEndCase) (Sample, error) {
 	if err := p.build(ctx); err != nil {
 		return nil, err
 	}
 	arguments := []string{
-		"-binary", filepath.Join(p.folder, string(who)), "-shape", string(s),
-		"-nodes", strconv.Itoa(nodes), "-pods", strconv.Itoa(pods),
+		"-binary", filepath.Join(p.folder, string(who)), "-shape", string(c.shape),
+		"-nodes", strconv.Itoa(c.nodes), "-pods", strconv.Itoa(c.pods),
 	}
 	if who == Rouse {
 		arguments = append(arguments, "-command", "run")

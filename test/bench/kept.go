@@ -37,7 +37,7 @@ type keptCase struct {
 
 func keptCases() []keptCase {
 	return []keptCase{
-		{what: "plain pods", nodes: 5_000, pods: 50_000, pod: plainPod},
+		{what: "plain pods", nodes: 5_000, pods: 50_000, pod: plainPod, quick: true},
 		{what: "plain pods", nodes: 15_000, pods: 150_000, pod: plainPod, target: 2},
 		{what: "running pods", nodes: 5_000, pods: 50_000, pod: runningPod},
 		{what: "running pods", nodes: 15_000, pods: 150_000, pod: runningPod, target: 2},

@@ -119,8 +119,10 @@ func victims(nodes []*v1.Node) []*v1.Pod {
 
 func liveGroups() []group {
 	var groups []group
-	for _, c := range liveCases(1) {
-		groups = append(groups, group{work: []work{c.work()}})
+	small, large := liveCases(5), liveCases(1)
+	for i := range large {
+		small[i].quick, small[i].target = true, 0
+		groups = append(groups, group{work: []work{small[i].work(), large[i].work()}})
 	}
 	return groups
 }

@@ -10,8 +10,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,18 +39,19 @@ func main() {
 type command struct {
 	selection
 	jsonFile, from, figures, page, trace string
-	list                                 bool
+	list, resume                         bool
 }
 
 func parse(args []string) (*command, error) {
 	c := &command{selection: selection{progress: os.Stderr, contenders: map[Contender]bool{}}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.BoolVar(&c.full, "full", false, "measure all rows, not only the quick ones")
-	rows := flags.String("rows", os.Getenv("ROWS"), "only rows whose workload/case/size matches this regular expression (environment: ROWS)")
+	rows := flags.String("rows", os.Getenv("ROWS"), "measure the rows whose workload/case/size matches this regular expression (environment: ROWS)")
 	contenders := flags.String("contenders", "", "comma-separated; only these take part: "+fmt.Sprint(contendersInOrder()))
 	flags.IntVar(&c.runs, "runs", 3, "how often each contender does the work")
 	flags.IntVar(&c.stretch, "stretch", 1, "make each run of decisions and idle events so many times longer, for profiles with more samples")
-	flags.StringVar(&c.jsonFile, "json", "", "also write the report as JSON to this file")
+	flags.StringVar(&c.jsonFile, "json", "", "write the report as JSON to this file after every row")
+	flags.BoolVar(&c.resume, "resume", false, "keep the rows that the file of -json has, and measure the others")
 	flags.StringVar(&c.from, "from", "", "do not measure; take the report from this JSON file")
 	flags.StringVar(&c.figures, "figures", "", "draw figures (SVG) of the report into this folder")
 	flags.StringVar(&c.page, "page", "", "fill in the tables of this Markdown page with the report")
@@ -61,6 +64,9 @@ func parse(args []string) (*command, error) {
 	}
 	if c.runs < 1 {
 		return nil, errors.New("-runs: at least one run is needed")
+	}
+	if c.resume && c.jsonFile == "" {
+		return nil, errors.New("-resume: name the report to go on with, by -json")
 	}
 	if *rows != "" {
 		var err error
@@ -85,27 +91,46 @@ func run(ctx context.Context, args []string) error {
 	if c.list {
 		return listRows(os.Stdout, c.selection, groups)
 	}
-	report := &Report{Format: Format, Started: time.Now().UTC(), Machine: thisMachine(), Runs: c.runs}
-	var failure error
-	if c.from != "" {
-		if report, err = readReport(c.from); err != nil {
-			return err
-		}
-	} else {
-		report.Rows, failure = c.measure(ctx, groups)
-	}
-	if err := writeTable(os.Stdout, report.Rows); err != nil {
+	report, err := c.report(ctx, groups)
+	if report == nil {
 		return err
 	}
-	return errors.Join(failure, c.publish(report))
+	if err := errors.Join(err, writeTable(os.Stdout, report.Rows)); err != nil {
+		return err
+	}
+	return c.publish(report)
 }
 
-// publish writes the report wherever it is asked for.
+// report measures, or reads what was measured before. Of what fails when rows have been measured, there is a report too.
+func (c *command) report(ctx context.Context, groups []group) (*Report, error) {
+	if c.from != "" {
+		return readReport(c.from)
+	}
+	report := &Report{Format: Format, Started: time.Now().UTC(), Machine: thisMachine(), Runs: c.runs}
+	if c.resume {
+		earlier, err := readReport(c.jsonFile)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		case earlier.Machine != report.Machine || earlier.Runs != report.Runs:
+			return nil, fmt.Errorf("-resume: the report in %s is of %d runs on %+v, not of %d on %+v",
+				c.jsonFile, earlier.Runs, earlier.Machine, report.Runs, report.Machine)
+		default:
+			report = earlier
+		}
+	}
+	return report, c.measure(ctx, groups, report, func() error {
+		if c.jsonFile == "" {
+			return nil
+		}
+		return writeJSON(c.jsonFile, report)
+	})
+}
+
+// publish draws and fills in what is asked for.
 func (c *command) publish(report *Report) error {
 	var failures []error
-	if c.jsonFile != "" {
-		failures = append(failures, writeJSON(c.jsonFile, report))
-	}
 	if c.figures != "" {
 		failures = append(failures, drawFigures(c.figures, report))
 	}
@@ -146,10 +171,19 @@ func listRows(to io.Writer, s selection, groups []group) error {
 	return nil
 }
 
+// writeJSON replaces the report in a file as a whole, so that there always is one that can be read.
 func writeJSON(name string, report *Report) error {
-	file, err := os.Create(name)
+	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
-	return errors.Join(report.write(file), file.Close())
+	defer os.Remove(file.Name()) // unless it has been renamed
+	err = errors.Join(file.Chmod(0o644), report.write(file), file.Close())
+	if err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	if err := os.Rename(file.Name(), name); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
 }

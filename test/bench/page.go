@@ -6,6 +6,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -53,20 +55,27 @@ func contentFor(what string, report *Report) string {
 		return fmt.Sprintf("Measured on %s: %d CPUs (%s), %s, %s; kube-scheduler %s; medians of %d runs.\n",
 			report.Started.Format("2 January 2006"), m.CPUs, m.Model, m.OS, m.Go, m.KubeScheduler, report.Runs)
 	}
+	rows := slices.DeleteFunc(slices.Clone(report.Rows), func(r Row) bool { return r.Workload != what })
+	if len(rows) == 0 {
+		return ""
+	}
 	var b strings.Builder
-	for i := range report.Rows {
-		row := &report.Rows[i]
-		if row.Workload != what {
-			continue
+	columns := columnsOf(rows)
+	unit, size := rows[0].Unit, func(r *Row) string { return strconv.Itoa(r.Size) }
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Unit != unit }) {
+		unit, size = "size", func(r *Row) string { return fmt.Sprintf("%d %s", r.Size, r.Unit) }
+	}
+	fmt.Fprintf(&b, "| case | %s |", unit)
+	for _, c := range columns {
+		fmt.Fprintf(&b, " %s |", c.title)
+	}
+	fmt.Fprintf(&b, "\n| --- |%s\n", strings.Repeat(" --: |", 1+len(columns)))
+	for i := range rows {
+		fmt.Fprintf(&b, "| %s | %s |", rows[i].Case, size(&rows[i]))
+		for _, c := range columns {
+			fmt.Fprintf(&b, " %s |", c.cell(&rows[i]))
 		}
-		if b.Len() == 0 {
-			fmt.Fprintf(&b, "| case | %s | Rouse | kube-scheduler | ratio | wanted | kube-scheduler, all nodes | spread | allocations |\n", row.Unit)
-			b.WriteString("| --- | --: | --: | --: | --: | --: | --: | --: | --: |\n")
-		}
-		ours, theirs, all := row.Results[Rouse], row.Results[KubeScheduler], row.Results[KubeSchedulerAllNodes]
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %s | %s | %s, %s | %s, %s |\n", row.Case, row.Size,
-			cost(row.Metric, ours), cost(row.Metric, theirs), ratio(row.Metric, theirs, ours), wanted(row.Target),
-			cost(row.Metric, all), percent(row.Metric, ours), percent(row.Metric, theirs), count(ours), count(theirs))
+		b.WriteString("\n")
 	}
 	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -54,7 +55,7 @@ type panel struct {
 }
 
 const (
-	columns                   = 3
+	panelsAcross              = 3
 	panelWidth, panelHeight   = 300.0, 210.0
 	leftMargin, bottomMargin  = 52.0, 34.0
 	topMargin, rightMargin    = 26.0, 12.0
@@ -127,8 +128,8 @@ func (s scale) ticks() []float64 {
 }
 
 func (f *figure) svg(panels []panel) string {
-	across := min(columns, len(panels))
-	down := (len(panels) + columns - 1) / columns
+	across := min(panelsAcross, len(panels))
+	down := (len(panels) + panelsAcross - 1) / panelsAcross
 	width, height := float64(across)*panelWidth, headingHeight+float64(down)*panelHeight
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="11" role="img">`+"\n", width, height)
@@ -145,7 +146,7 @@ func (f *figure) svg(panels []panel) string {
 	}
 	horizontal, vertical := f.scales(panels)
 	for i, p := range panels {
-		fmt.Fprintf(&b, `<g transform="translate(%g,%g)">`+"\n", float64(i%columns)*panelWidth, headingHeight+float64(i/columns)*panelHeight)
+		fmt.Fprintf(&b, `<g transform="translate(%g,%g)">`+"\n", float64(i%panelsAcross)*panelWidth, headingHeight+float64(i/panelsAcross)*panelHeight)
 		p.draw(&b, horizontal, vertical, f.axis)
 		b.WriteString("</g>\n")
 	}
@@ -191,7 +192,7 @@ func (p *panel) draw(b *strings.Builder, horizontal, vertical scale, axis string
 			sizes[at.size] = true
 		}
 	}
-	for size := range sizes {
+	for _, size := range slices.Sorted(maps.Keys(sizes)) {
 		x := horizontal.at(size)
 		fmt.Fprintf(b, `<line x1="%.1f" y1="%g" x2="%.1f" y2="%g" stroke="#f0f0f0"/>`+"\n", x, vertical.from, x, vertical.to)
 		text(b, x, vertical.from+lineHeight, "middle", 10, fmt.Sprintf("%gk", size/1000))

@@ -68,8 +68,10 @@ type Row struct {
 	// Ratio is how many times as much kube-scheduler, with its defaults, takes of each metric. Metrics of which Rouse takes
 	// nothing have none.
 	Ratio map[Metric]float64 `json:"ratio,omitempty"`
-	// Target is the ratio of Metric that the project wants; zero if there is none.
-	Target float64 `json:"target,omitempty"`
+	// Target is the ratio of Metric that the project wants, CPUTarget that of CPUNanos where it is another; zero if there is
+	// none.
+	Target    float64 `json:"target,omitempty"`
+	CPUTarget float64 `json:"cpuTarget,omitempty"`
 }
 
 // Result is what one contender did.

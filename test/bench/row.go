@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -14,7 +13,7 @@ import (
 // work is a row that is to be measured.
 type work struct {
 	Row
-	// quick rows are measured without -full too.
+	// quick rows are measured without -full and -rows too.
 	quick bool
 	// runs says how each contender does the work once.
 	runs map[Contender]func(context.Context, *meter) (Sample, error)
@@ -41,61 +40,26 @@ type selection struct {
 	profiles string
 }
 
+// quick tells whether only quick rows are measured.
+func (s *selection) quick() bool { return !s.full && s.rows == nil }
+
 func (s *selection) wants(w *work) bool {
-	return (s.full || w.quick) && (s.rows == nil || s.rows.MatchString(w.name()))
+	if s.rows != nil {
+		return s.rows.MatchString(w.name())
+	}
+	return s.full || w.quick
+}
+
+// takesPart tells whether a contender does work. Looking at all nodes takes kube-scheduler so long that it is no quick work.
+func (s *selection) takesPart(who Contender, w *work) bool {
+	if w.runs[who] == nil || s.quick() && who == KubeSchedulerAllNodes {
+		return false
+	}
+	return len(s.contenders) == 0 || s.contenders[who]
 }
 
 // contendersInOrder is the order in which they take turns.
 func contendersInOrder() []Contender { return []Contender{KubeScheduler, KubeSchedulerAllNodes, Rouse} }
-
-// measure does the selected work of the groups and returns the rows.
-func (s *selection) measure(ctx context.Context, groups []group) ([]Row, error) {
-	var rows []Row
-	for _, g := range groups {
-		measured, err := s.measureGroup(ctx, g)
-		rows = append(rows, measured...)
-		if err != nil {
-			return rows, err
-		}
-	}
-	return rows, nil
-}
-
-func (s *selection) measureGroup(ctx context.Context, g group) ([]Row, error) {
-	if g.close != nil {
-		defer g.close()
-	}
-	var rows []Row
-	for i := range g.work {
-		w := &g.work[i]
-		if !s.wants(w) {
-			continue
-		}
-		w.Results = map[Contender]*Result{}
-		for run := range s.runs {
-			for _, who := range contendersInOrder() {
-				once, ok := w.runs[who]
-				if !ok || len(s.contenders) > 0 && !s.contenders[who] {
-					continue
-				}
-				if err := ctx.Err(); err != nil {
-					return rows, err
-				}
-				fmt.Fprintf(s.progress, "%s: run %d of %d, %s\n", w.name(), run+1, s.runs, who)
-				sample, err := once(ctx, s.meterFor(w, who, run))
-				if err != nil {
-					return rows, fmt.Errorf("%s: run %d of %s: %w", w.name(), run+1, who, err)
-				}
-				w.add(who, sample)
-			}
-		}
-		if len(w.Results) > 0 {
-			w.summarise()
-			rows = append(rows, w.Row)
-		}
-	}
-	return rows, nil
-}
 
 // meterFor returns a meter, which also profiles if that is asked for.
 func (s *selection) meterFor(w *work, who Contender, run int) *meter {

@@ -4,16 +4,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"encoding/xml"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/rouse-scheduler/rouse/test/bench/objects"
@@ -97,41 +94,6 @@ func TestEventsWakeWhomTheyShould(t *testing.T) {
 	}
 }
 
-func TestReport(t *testing.T) {
-	row := Row{Workload: "decisions", Case: "basic", Size: 5, Unit: "nodes", Metric: WallNanos, Target: 10, Results: map[Contender]*Result{}}
-	for _, wall := range []float64{100, 300, 200} {
-		row.add(Rouse, Sample{WallNanos: wall, CPUNanos: 2 * wall, Allocations: 0})
-		row.add(KubeScheduler, Sample{WallNanos: 20 * wall, CPUNanos: 2 * wall, Allocations: 7})
-	}
-	row.summarise()
-	report := Report{Format: Format, Runs: 3, Rows: []Row{row}}
-	var written bytes.Buffer
-	if err := report.write(&written); err != nil {
-		t.Fatal(err)
-	}
-	var read Report
-	if err := json.Unmarshal(written.Bytes(), &read); err != nil {
-		t.Fatal(err)
-	}
-	got := read.Rows[0]
-	if got.Ratio[WallNanos] != 20 || got.Ratio[CPUNanos] != 1 {
-		t.Errorf("ratios are %v, want 20 of wall time and 1 of CPU time", got.Ratio)
-	}
-	if _, ok := got.Ratio[Allocations]; ok {
-		t.Error("there is a ratio to no allocations")
-	}
-	if median, spread := got.Results[Rouse].Median[WallNanos], got.Results[Rouse].Spread[WallNanos]; median != 200 || spread != 1 {
-		t.Errorf("median %v and spread %v, want 200 and 1", median, spread)
-	}
-	var table strings.Builder
-	if err := writeTable(&table, read.Rows); err != nil {
-		t.Fatal(err)
-	}
-	if want := "200 ns (400 ns)  0.00    4.00 µs (400 ns)  7.00    20.0x (1.00x)  10.0x"; !strings.Contains(table.String(), want) {
-		t.Errorf("no %q in\n%s", want, table.String())
-	}
-}
-
 func TestLiveSchedulersFinishTheirWork(t *testing.T) {
 	for _, c := range liveCases(100) {
 		for who, build := range map[string]newLive{"rouse": newRouseLive, "kube-scheduler": newKubeSchedulerLive} {
@@ -202,27 +164,5 @@ func TestFigures(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "events.svg")); err == nil {
 		t.Error("there is a picture of what was not measured")
-	}
-}
-
-func TestPage(t *testing.T) {
-	row := Row{Workload: "events", Case: "wakes all", Size: 10, Unit: "pods", Metric: WallNanos, Target: 5, Results: map[Contender]*Result{}}
-	row.add(Rouse, Sample{WallNanos: 100, CPUNanos: 100, Allocations: 2})
-	row.summarise()
-	page := "before\n<!-- bench: events -->\nold\n<!-- end -->\nafter\n<!-- bench: live -->\nold\n<!-- end -->\n"
-	got, err := fill(page, &Report{Rows: []Row{row}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "before\n<!-- bench: events -->\n" +
-		"| case | pods | Rouse | kube-scheduler | ratio | wanted | kube-scheduler, all nodes | spread | allocations |\n" +
-		"| --- | --: | --: | --: | --: | --: | --: | --: | --: |\n" +
-		"| wakes all | 10 | 100 ns (100 ns) | - | - | 5.00x | - | 0%, - | 2.00, - |\n" +
-		"<!-- end -->\nafter\n<!-- bench: live -->\n<!-- end -->\n"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the page is not as wanted (-want +got):\n%s", diff)
-	}
-	if _, err := fill("<!-- bench: events -->\n", &Report{}); err == nil {
-		t.Error("a place without an end is no error")
 	}
 }

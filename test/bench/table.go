@@ -6,77 +6,134 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
 
-// writeTable writes the rows as an aligned table. Times are for one operation, wall (CPU); ratios likewise.
+// column is what a table says of each row.
+type column struct {
+	title string
+	cell  func(*Row) string
+}
+
+// nothing is what a cell has where there is nothing to say.
+const nothing = "-"
+
+// columnsOf returns the columns of a table of these rows, without those that say nothing of any of them.
+func columnsOf(rows []Row) []column {
+	columns := []column{
+		{"Rouse", func(r *Row) string { return cost(r, Rouse) }},
+		{"kube-scheduler", func(r *Row) string { return cost(r, KubeScheduler) }},
+		{"ratio", func(r *Row) string { return ratio(r, KubeScheduler) }},
+		{"wanted", wanted},
+		{"spread", spreads},
+		{"kube-scheduler, all nodes", func(r *Row) string { return cost(r, KubeSchedulerAllNodes) }},
+		{"ratio, all nodes", func(r *Row) string { return ratio(r, KubeSchedulerAllNodes) }},
+		{"allocations", func(r *Row) string { return both(r, Allocations, number) }},
+		{"peak memory", func(r *Row) string { return both(r, ResidentBytes, mebibytes) }},
+	}
+	return slices.DeleteFunc(columns, func(c column) bool {
+		return !slices.ContainsFunc(rows, func(r Row) bool { return c.cell(&r) != nothing })
+	})
+}
+
+// writeTable writes the rows as an aligned table.
 func writeTable(to io.Writer, rows []Row) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "WORKLOAD\tCASE\tSIZE\tROUSE\tALLOCS\tKUBE-SCHEDULER\tALLOCS\tRATIO\tTARGET\tSPREAD\tKUBE-SCHEDULER, ALL NODES\tRATIO")
+	columns := columnsOf(rows)
+	fmt.Fprint(table, "WORKLOAD\tCASE\tSIZE")
+	for _, c := range columns {
+		fmt.Fprint(table, "\t", strings.ToUpper(c.title))
+	}
+	fmt.Fprintln(table)
 	for i := range rows {
 		row := &rows[i]
-		ours, theirs, all := row.Results[Rouse], row.Results[KubeScheduler], row.Results[KubeSchedulerAllNodes]
-		fmt.Fprintf(table, "%s\t%s\t%d %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s, %s\t%s\t%s\n",
-			row.Workload, row.Case, row.Size, row.Unit,
-			cost(row.Metric, ours), count(ours), cost(row.Metric, theirs), count(theirs), ratio(row.Metric, theirs, ours), wanted(row.Target),
-			percent(row.Metric, ours), percent(row.Metric, theirs), cost(row.Metric, all), ratio(row.Metric, all, ours))
+		fmt.Fprintf(table, "%s\t%s\t%d %s", row.Workload, row.Case, row.Size, row.Unit)
+		for _, c := range columns {
+			fmt.Fprint(table, "\t", c.cell(row))
+		}
+		fmt.Fprintln(table)
 	}
 	return table.Flush()
 }
 
-// cost is what a row is about, with the CPU time if that is wall time.
-func cost(metric Metric, r *Result) string {
-	if r == nil {
-		return "-"
+// cost is what a contender takes of what a row is about: of time, wall time and in brackets CPU time.
+func cost(row *Row, who Contender) string {
+	r := row.Results[who]
+	switch {
+	case r == nil:
+		return nothing
+	case row.Metric == WallNanos:
+		return fmt.Sprintf("%s (%s)", duration(r.Median[WallNanos]), duration(r.Median[CPUNanos]))
 	}
-	if metric == HeapBytes || metric == ResidentBytes {
-		return fmt.Sprintf("%.1f MiB", r.Median[metric]/(1<<20))
-	}
-	return fmt.Sprintf("%s (%s)", duration(r.Median[WallNanos]), duration(r.Median[CPUNanos]))
+	return mebibytes(r.Median[row.Metric])
 }
 
-func wanted(target float64) string {
-	if target == 0 {
-		return "-"
-	}
-	return number(target) + "x"
-}
-
-func count(r *Result) string {
-	if r == nil {
-		return "-"
-	}
-	allocations, ok := r.Median[Allocations]
-	if !ok {
-		return "-"
-	}
-	return number(allocations)
-}
-
-func ratio(metric Metric, theirs, ours *Result) string {
+// ratio is how many times as much as Rouse another contender takes, as in cost.
+func ratio(row *Row, who Contender) string {
+	theirs, ours := row.Results[who], row.Results[Rouse]
 	if theirs == nil || ours == nil {
-		return "-"
+		return nothing
 	}
 	of := func(metric Metric) string {
 		if ours.Median[metric] == 0 {
-			return "-"
+			return nothing
 		}
 		return number(theirs.Median[metric]/ours.Median[metric]) + "x"
 	}
-	if metric == HeapBytes || metric == ResidentBytes {
-		return of(metric)
+	if row.Metric == WallNanos {
+		return fmt.Sprintf("%s (%s)", of(WallNanos), of(CPUNanos))
 	}
-	return fmt.Sprintf("%s (%s)", of(WallNanos), of(CPUNanos))
+	return of(row.Metric)
 }
 
-func percent(metric Metric, r *Result) string {
-	if r == nil {
-		return "-"
+// wanted is the ratio that the project wants, as in ratio; in brackets only if that of CPU time is another.
+func wanted(row *Row) string {
+	switch {
+	case row.Target == 0:
+		return nothing
+	case row.CPUTarget == 0:
+		return fmt.Sprintf("%gx", row.Target)
 	}
-	return fmt.Sprintf("%.0f%%", 100*r.Spread[metric])
+	return fmt.Sprintf("%gx (%gx)", row.Target, row.CPUTarget)
 }
+
+// spreads are those of Rouse and of kube-scheduler, as in cost.
+func spreads(row *Row) string {
+	of := func(who Contender) string {
+		r := row.Results[who]
+		switch {
+		case r == nil:
+			return nothing
+		case row.Metric == WallNanos:
+			return fmt.Sprintf("%.0f%% (%.0f%%)", 100*r.Spread[WallNanos], 100*r.Spread[CPUNanos])
+		}
+		return fmt.Sprintf("%.0f%%", 100*r.Spread[row.Metric])
+	}
+	return of(Rouse) + ", " + of(KubeScheduler)
+}
+
+// both is a metric of Rouse and of kube-scheduler.
+func both(row *Row, metric Metric, write func(float64) string) string {
+	of := func(who Contender) string {
+		if r := row.Results[who]; r != nil {
+			if value, ok := r.Median[metric]; ok {
+				return write(value)
+			}
+		}
+		return nothing
+	}
+	ours, theirs := of(Rouse), of(KubeScheduler)
+	if ours == nothing && theirs == nothing {
+		return nothing
+	}
+	return ours + ", " + theirs
+}
+
+func mebibytes(bytes float64) string { return fmt.Sprintf("%.1f MiB", bytes/(1<<20)) }
 
 // duration writes nanoseconds with three digits.
 func duration(nanos float64) string {

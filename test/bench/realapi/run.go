@@ -38,10 +38,10 @@ type usage struct {
 }
 
 func (t *task) run(ctx context.Context) (_ *usage, err error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
 	tb := newHarness()
 	defer tb.end(&err)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel() // before the API server is stopped, which waits for watches to end
 	config := cluster.StartControlPlane(tb).Loopback()
 	client, err := clientset.NewForConfig(config)
 	if err != nil {

@@ -1,0 +1,167 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReport(t *testing.T) {
+	row := Row{
+		Workload: "cluster", Case: "basic", Size: 5, Unit: "nodes", Metric: WallNanos, Target: 1.5, CPUTarget: 6,
+		Results: map[Contender]*Result{},
+	}
+	for _, wall := range []float64{100, 300, 200} {
+		row.add(Rouse, Sample{WallNanos: wall, CPUNanos: 400, Allocations: 0, ResidentBytes: 3 << 20})
+		row.add(KubeScheduler, Sample{WallNanos: 2000 + wall, CPUNanos: 2 * wall, Allocations: 7, ResidentBytes: 6 << 20})
+	}
+	row.summarise()
+	report := Report{Format: Format, Runs: 3, Rows: []Row{row}}
+	var written bytes.Buffer
+	if err := report.write(&written); err != nil {
+		t.Fatal(err)
+	}
+	var read Report
+	if err := json.Unmarshal(written.Bytes(), &read); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(report, read); diff != "" {
+		t.Errorf("what was read is not what was written (-written +read):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[Metric]float64{WallNanos: 11, CPUNanos: 1, ResidentBytes: 2}, row.Ratio); diff != "" {
+		t.Errorf("the ratios, of which there is none to no allocations, are not as wanted (-want +got):\n%s", diff)
+	}
+	var table strings.Builder
+	if err := writeTable(&table, read.Rows); err != nil {
+		t.Fatal(err)
+	}
+	want := "" +
+		"WORKLOAD  CASE   SIZE     ROUSE            KUBE-SCHEDULER    RATIO          WANTED     SPREAD                ALLOCATIONS  PEAK MEMORY\n" +
+		"cluster   basic  5 nodes  200 ns (400 ns)  2.20 µs (400 ns)  11.0x (1.00x)  1.5x (6x)  100% (0%), 9% (100%)  0.00, 7.00   3.0 MiB, 6.0 MiB\n"
+	if diff := cmp.Diff(want, table.String()); diff != "" {
+		t.Errorf("the table is not as wanted (-want +got):\n%s", diff)
+	}
+}
+
+// workFor returns rows that count how often they are measured. Those of size zero fail.
+func workFor(measured map[string]int, sizes ...int) []group {
+	var groups []group
+	for _, size := range sizes {
+		w := work{Row: Row{Workload: "w", Case: "c", Size: size, Metric: WallNanos}, quick: size != 7}
+		name := w.name()
+		w.runs = map[Contender]func(context.Context, *meter) (Sample, error){
+			Rouse: func(context.Context, *meter) (Sample, error) {
+				if size == 0 {
+					return nil, errors.New("out of order")
+				}
+				measured[name]++
+				return Sample{WallNanos: float64(size)}, nil
+			},
+		}
+		groups = append(groups, group{work: []work{w}})
+	}
+	return groups
+}
+
+func TestReportThatWasCutShortGoesOn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.json")
+	c := command{selection: selection{runs: 2, progress: io.Discard}, jsonFile: file}
+	measured := map[string]int{}
+	if _, err := c.report(t.Context(), workFor(measured, 1, 0, 2)); err == nil {
+		t.Fatal("a row that fails is no error")
+	}
+	kept, err := readReport(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(kept.Rows) != 1 {
+		t.Errorf("%d rows were kept, want the one before that which failed", len(kept.Rows))
+	}
+	c.resume = true
+	// A row that is new comes to its place among the others.
+	for _, groups := range [][]group{workFor(measured, 1, 3), workFor(measured, 1, 2, 3)} {
+		if _, err := c.report(t.Context(), groups); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"w/c/1": 2, "w/c/2": 2, "w/c/3": 2}, measured); diff != "" {
+		t.Errorf("how often each row was measured (-want +got):\n%s", diff)
+	}
+	if kept, err = readReport(file); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range kept.Rows {
+		names = append(names, kept.Rows[i].name())
+	}
+	if diff := cmp.Diff([]string{"w/c/1", "w/c/2", "w/c/3"}, names); diff != "" {
+		t.Errorf("the rows (-want +got):\n%s", diff)
+	}
+	c.runs = 3
+	if _, err := c.report(t.Context(), workFor(measured, 1, 2)); err == nil {
+		t.Error("a report of two runs a row goes on with three")
+	}
+}
+
+func TestSelection(t *testing.T) {
+	for name, c := range map[string]struct {
+		selection
+		want map[string]int
+	}{
+		"quick": {selection{}, map[string]int{"w/c/1": 1}},
+		"full":  {selection{full: true}, map[string]int{"w/c/1": 1, "w/c/7": 1}},
+		"rows":  {selection{rows: regexp.MustCompile("/7$")}, map[string]int{"w/c/7": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.runs, c.progress = 1, io.Discard
+			measured := map[string]int{}
+			if err := c.measure(t.Context(), workFor(measured, 1, 7), &Report{}, func() error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, measured); diff != "" {
+				t.Errorf("what was measured is not what was wanted (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPage(t *testing.T) {
+	row := Row{Workload: "events", Case: "wakes all", Size: 10, Unit: "pods", Metric: WallNanos, Target: 5, Results: map[Contender]*Result{}}
+	row.add(Rouse, Sample{WallNanos: 100, CPUNanos: 100, Allocations: 2})
+	row.summarise()
+	page := "before\n<!-- bench: events -->\nold\n<!-- end -->\nafter\n<!-- bench: live -->\nold\n<!-- end -->\n"
+	name := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(name, []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := fillPage(name, &Report{Rows: []Row{row}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "before\n<!-- bench: events -->\n" +
+		"| case | pods | Rouse | wanted | spread | allocations |\n" +
+		"| --- | --: | --: | --: | --: | --: |\n" +
+		"| wakes all | 10 | 100 ns (100 ns) | 5x | 0% (0%), - | 2.00, - |\n" +
+		"<!-- end -->\nafter\n<!-- bench: live -->\n<!-- end -->\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("the page is not as wanted (-want +got):\n%s", diff)
+	}
+	if _, err := fill("<!-- bench: events -->\n", &Report{}); err == nil {
+		t.Error("a place without an end is no error")
+	}
+}
