@@ -97,20 +97,24 @@ func validatePluginConfig(path *field.Path, configs []PluginConfig) field.ErrorL
 }
 
 // validateQueueSort checks that all profiles sort the queue, which they share, alike.
-// It sees what is set at the queueSort point; Resolve sees the rest.
+// It sees what is set at the queueSort point, and arguments where a later profile has some; Resolve sees the rest.
 func (c *Configuration) validateQueueSort() field.ErrorList {
 	var errs field.ErrorList
 	first := &c.Profiles[0]
 	if count := len(first.Plugins.QueueSort.Enabled); count > 1 {
 		errs = append(errs, field.Invalid(setPath(0, QueueSort).Child("enabled"), count, "only one queue sort plugin can be enabled"))
 	}
+	sorters := first.Plugins.QueueSort.Enabled
+	if len(sorters) == 0 {
+		sorters = []configv1.Plugin{{}} // kube-scheduler then compares what is configured for no plugin
+	}
 	for i := 1; i < len(c.Profiles); i++ {
 		profile := &c.Profiles[i]
 		if !equality.Semantic.DeepEqual(first.Plugins.QueueSort, profile.Plugins.QueueSort) {
 			errs = append(errs, field.Invalid(setPath(i, QueueSort), profile.Plugins.QueueSort, "must be the same for all profiles"))
 		}
-		for _, plugin := range first.Plugins.QueueSort.Enabled {
-			if args := profile.Args(plugin.Name); !equality.Semantic.DeepEqual(first.Args(plugin.Name), args) {
+		for _, plugin := range sorters {
+			if args := profile.Args(plugin.Name); args != nil && !equality.Semantic.DeepEqual(first.Args(plugin.Name), args) {
 				path := field.NewPath("profiles").Index(i).Child("pluginConfig")
 				errs = append(errs, field.Invalid(path.Child("args"), printable(args), "queueSort must be the same for all profiles"))
 			}

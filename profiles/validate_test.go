@@ -107,6 +107,11 @@ func TestValidateProfiles(t *testing.T) {
 			[]string{`profiles[1].pluginConfig.args: Invalid value: "{\"x\":2}": queueSort must be the same for all profiles`},
 		},
 		{
+			"no queue sort, different args for no plugin",
+			"[{schedulerName: a}, {schedulerName: b, pluginConfig: [{args: {x: 2}}]}]",
+			[]string{`profiles[1].pluginConfig.args: Invalid value: "{\"x\":2}": queueSort must be the same for all profiles`},
+		},
+		{
 			"same queue sort, same args",
 			"[{schedulerName: a, plugins: &p {queueSort: {enabled: [{name: A}]}}, pluginConfig: &c [{name: A, args: {x: 1}}]}, {schedulerName: b, plugins: *p, pluginConfig: *c}]",
 			nil,
