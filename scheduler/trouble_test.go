@@ -112,6 +112,34 @@ func TestPodKeepsItsPlaceWhileNobodyKnowsWhetherItIsBound(t *testing.T) {
 	}
 }
 
+// The answer to a binding is lost, and the pod is deleted before anybody asks whether it is bound: it is, and has its place
+// until it is gone.
+func TestPodIsBoundAlthoughItIsDeletedBeforeThatIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixtureWith(t, bare)
+		lost := inTurn("create", fault{err: transportError(errors.New("connection lost")), carried: true})
+		api := newFakeAPI(f.client, func(verb string) fault {
+			if verb == "get" {
+				bound, err := f.client.Tracker().Get(podsResource(), "default", "a")
+				if err == nil {
+					err = f.client.Tracker().Update(podsResource(), changed(bound.(*v1.Pod), deleting), "default")
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			return lost(verb)
+		})
+		f.addNodes("n1")
+		f.add(makePod("a", "1"))
+		f.attempt()
+		if api.calls["get"] == 0 {
+			t.Error("nobody asked whether the pod is bound")
+		}
+		f.wantBound(api, "a", "n1")
+	})
+}
+
 func TestBindingIsGivenUpWhenTheAPIServerStaysAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureWith(t, bare)
@@ -261,6 +289,9 @@ func TestNodeDeletedOnTheWay(t *testing.T) {
 			}
 			if got, want := f.event(), `Warning FailedScheduling node "n1" was deleted before the pod was bound to it`; got != want {
 				t.Errorf("event %q, want %q", got, want)
+			}
+			if conditions := f.stored("a").Status.Conditions; len(conditions) != 1 || conditions[0].Reason != v1.PodReasonUnschedulable {
+				t.Errorf("conditions %v, want that the pod is unschedulable, which is not an error", conditions)
 			}
 			if gate.unreserved["a"] != 1 || len(f.cached()) > 0 {
 				t.Errorf("unreserved %d times, cached %v; want once, none", gate.unreserved["a"], f.cached())
