@@ -68,6 +68,7 @@ func TestDefaultSelector(t *testing.T) {
 		{"nothing", pod(), nil, skipped},
 		{"a service", pod(), []apiruntime.Object{service("s", selectors["web"])}, webPods},
 		{"two services are merged", pod(), []apiruntime.Object{service("s", selectors["web"]), service("t", selectors["front"])}, both},
+		{"a service that also wants a label that the pod lacks", pod(), []apiruntime.Object{service("s", labels("app", "web", "track", "new"))}, skipped},
 		{"a service that selects other pods", pod(), []apiruntime.Object{service("s", labels("app", "db"))}, skipped},
 		{"a service without a selector", pod(), []apiruntime.Object{service("s", nil)}, skipped},
 		{"a service with an empty selector", pod(), []apiruntime.Object{service("s", labels())}, skipped},

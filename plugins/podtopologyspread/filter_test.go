@@ -299,6 +299,14 @@ func TestAddAndRemovePod(t *testing.T) {
 			"the minimum is right after changes of several domains", web(constraint(1, host, hard)), fourNodes("| web | web | web web"),
 			[]change{{add, 0, other("a")}, {add, 0, other("b")}, {add, 1, other("c")}}, "n1=skew n2=skew n3=ok n4=skew",
 		},
+		{
+			// The second constraint is about the same zones, and its changes are in another one.
+			"the minimum is that of the domains that changed for another constraint",
+			web(constraint(1, zone, hard), constraint(9, zone, hard, selecting("app", "db"))),
+			[]*framework.NodeInfo{node("n1", "z1"), node("n2", "z2", "web"), node("n3", "z3", "web", "web")},
+			[]change{{add, 0, other("a")}, {add, 0, other("b")}, {add, 0, other("c")}, {add, 1, labelled("d", "app", "db")}},
+			"n1=skew n2=ok n3=skew",
+		},
 		{"namespace mismatch", zones(), fourNodes("|||"), []change{{add, 0, other("a", inNamespace("other"))}}, allOK},
 		{"other labels", zones(), fourNodes("|||"), []change{{add, 0, labelled("a", "app", "db")}}, allOK},
 		{
@@ -369,6 +377,24 @@ func TestAddPodToNewDomain(t *testing.T) {
 		if got, want := verdicts(t, pl, state, pod, nodes), allOK+" n9=skew"; got != want {
 			t.Errorf("after: got %s, want %s", got, want)
 		}
+	}
+}
+
+// TestAddPodToNewDomainCountsForMinDomains has a third zone come with a pod that is added, as many as there must be.
+func TestAddPodToNewDomainCountsForMinDomains(t *testing.T) {
+	nodes := append(fourNodes("web || web |"), node("n9", "z9"))
+	pl, state, pod := newPlugin(t, list(), nil), framework.NewCycleState(), web(constraint(1, zone, hard, minDomains(3)))
+	pl.PreFilter(t.Context(), state, pod, asLister(nodes[:4]))
+	if got, want := verdicts(t, pl, state, pod, nodes), "n1=skew n2=skew n3=skew n4=skew n9=ok"; got != want {
+		t.Errorf("before: got %s, want %s", got, want)
+	}
+	info, err := framework.NewPodInfo(labelled("a", "app", "web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, pod, info, nodes[4]), nil)
+	if got, want := verdicts(t, pl, state, pod, nodes), allOK+" n9=ok"; got != want {
+		t.Errorf("after: got %s, want %s", got, want)
 	}
 }
 

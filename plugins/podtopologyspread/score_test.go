@@ -169,6 +169,13 @@ func TestScoreSystemDefaults(t *testing.T) {
 			nodes: []*framework.NodeInfo{node("n1", "z1", "web"), node("n2", "", "web"), node("n3", "z1")},
 			raw:   []int64{9, 4, 7}, final: []int64{44, 100, 66},
 		},
+		{
+			// Three nodes, ln 5; zones "" and z1, ln 4. The pods of n2 count for the zone of n1: 2 + 2*1.386+4 = 8.773;
+			// n2: 2*1.609+2 = 5.219; n3: 2 + 4.
+			name: "nodes without a zone label count as one zone with the empty name", pod: web(),
+			nodes: []*framework.NodeInfo{nodeWith("n1", labels(host, "n1", zone, "")), node("n2", "", "web", "web"), node("n3", "z1")},
+			raw:   []int64{9, 5, 6}, final: []int64{55, 100, 88},
+		},
 	}, ofWeb)
 	t.Run("of the profile, nodes without a key get nothing", func(t *testing.T) {
 		runScoreTests(t, list(constraint(1, zone, soft, selectingNothing)), []scoreTest{{

@@ -60,3 +60,11 @@ func checkColumn(t *testing.T, c *column) {
 		t.Fatalf("got %d domains, fewest %d in %d of them; want %d, %d in %d", c.known, c.fewest, c.holders, len(sums), fewest, holders)
 	}
 }
+
+func TestRounded(t *testing.T) {
+	for _, score := range []float64{0, 0.49, 0.5, 0.51, 1.5, 2.5, -0.5, -1.5, 8.996, 1<<52 + 1, 1 << 60} {
+		if got, want := rounded(score), int64(math.Round(score)); got != want {
+			t.Errorf("%v is rounded to %d, want %d", score, got, want)
+		}
+	}
+}
