@@ -6,6 +6,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,7 +26,7 @@ type measurement struct {
 	selected, begun int
 }
 
-// measure does the selected work that the report does not have yet.
+// measure does the selected work that the report does not have yet. When a row fails, the others are measured all the same.
 func (s *selection) measure(ctx context.Context, groups []group, report *Report, save func() error) error {
 	m := &measurement{selection: s, report: report, save: save, started: time.Now(), position: map[string]int{}}
 	for _, g := range groups {
@@ -36,12 +37,11 @@ func (s *selection) measure(ctx context.Context, groups []group, report *Report,
 			}
 		}
 	}
+	var failures []error
 	for _, g := range groups {
-		if err := m.measureGroup(ctx, g); err != nil {
-			return err
-		}
+		failures = append(failures, m.measureGroup(ctx, g))
 	}
-	return nil
+	return errors.Join(append(failures, ctx.Err())...)
 }
 
 // lacks tells whether work is selected and has not been done.
@@ -53,14 +53,17 @@ func (m *measurement) measureGroup(ctx context.Context, g group) error {
 	if g.close != nil {
 		defer g.close()
 	}
+	var failures []error
 	for i := range g.work {
 		w := &g.work[i]
-		if !m.lacks(w) {
+		if ctx.Err() != nil || !m.lacks(w) {
 			continue
 		}
 		m.begun++
 		if err := m.measureRow(ctx, w); err != nil {
-			return fmt.Errorf("%s: %w", w.name(), err)
+			failures = append(failures, fmt.Errorf("%s: %w", w.name(), err))
+			fmt.Fprintln(m.progress, failures[len(failures)-1])
+			continue
 		}
 		if len(w.Results) == 0 {
 			continue // of the contenders that take part, none does this work
@@ -68,11 +71,9 @@ func (m *measurement) measureGroup(ctx context.Context, g group) error {
 		w.summarise()
 		m.report.Rows = append(m.report.Rows, w.Row)
 		slices.SortStableFunc(m.report.Rows, func(a, b Row) int { return cmp.Compare(m.position[a.name()], m.position[b.name()]) })
-		if err := m.save(); err != nil {
-			return err
-		}
+		failures = append(failures, m.save())
 	}
-	return nil
+	return errors.Join(failures...)
 }
 
 // measureRow has the contenders take turns.
