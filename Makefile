@@ -54,11 +54,11 @@ audit: ## audit the default profile on random clusters in which everything chang
 cluster: ## run rouse on a real API server: 1,000 nodes and 5,000 pods; NODES, PODS and SEED choose others
 	cd test && NODES=$${NODES:-1000} PODS=$${PODS:-5000} $(GO) test -count=1 -v -vet=off -timeout 60m ./cluster
 
-bench: ## Rouse beside kube-scheduler, the most important rows in 5 minutes; ROWS chooses others, bin/bench.json is the report
+bench: ## Rouse beside kube-scheduler, the most important rows in 5 minutes; ROWS chooses any others, bin/bench.json is the report
 	@mkdir -p bin
 	cd test && $(GO) run ./bench -json ../bin/bench.json $(BENCHFLAGS)
 
-bench-full: ## all rows of that, for docs/performance.md; OPENB is where a trace is
+bench-full: ## all rows of that in half an hour, for docs/performance.md; OPENB is where a trace is
 	cd test && $(GO) run ./bench -full -json ../docs/performance/results.json -figures ../docs/performance \
 		-page ../docs/performance.md $(BENCHFLAGS)
 
