@@ -56,6 +56,7 @@ type documentedExplanation struct {
 	} `json:"heard"`
 	HeardSince string `json:"heardSince"`
 
+	NotAsked   string     `json:"notAsked"`
 	AllNodes   int        `json:"allNodes"`
 	Everywhere []obstacle `json:"everywhere"`
 	Nodes      []struct {

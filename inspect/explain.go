@@ -46,6 +46,9 @@ type Explanation struct {
 	// that begins when somebody asks about the pod.
 	HeardSince string `json:"heardSince"`
 
+	// NotAsked is why the plugins could not be asked what is in the way, in which case the rest is empty. In a cluster they
+	// have to be built once more for that.
+	NotAsked string `json:"notAsked"`
 	// AllNodes is how many nodes there are. Everywhere is what keeps the pod off all of them, and Nodes are the closest
 	// ones, with what else is in the way: those with the fewest things first.
 	AllNodes   int           `json:"allNodes"`

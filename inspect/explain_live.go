@@ -102,7 +102,7 @@ func (e *LiveExplainer) Explain(ctx context.Context, namespace, name string, nod
 	case s.state.Pool == simulate.PoolUnschedulable:
 		s.state.Message = whyNotQueued(e.scheduler, pod)
 	}
-	return s.explain(nodes)
+	return s.explain(nodes), nil
 }
 
 // now returns the time of the scheduler's clock.

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/inspect"
@@ -92,6 +94,36 @@ func TestLiveExplanationOfUnknownPod(t *testing.T) {
 	slices.Sort(missing.Pods)
 	if diff := cmp.Diff([]string{"default/wed", "shop/web"}, missing.Pods); diff != "" {
 		t.Errorf("the pods that may be meant differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestLiveExplanationWithoutPlugins has a plugin that can be built only once, as it takes a port, say.
+func TestLiveExplanationWithoutPlugins(t *testing.T) {
+	built := false
+	options := withPlugins(t, &scripted{name: "Once"})
+	once := options.Registry["Once"]
+	options.Registry["Once"] = func(ctx context.Context, args apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+		if built {
+			return nil, errors.New("the port is taken")
+		}
+		built = true
+		return once(ctx, args, handle)
+	}
+	cluster := explainedCluster(t, options)
+	cluster.replay(t, documents(node("n1", ""), pod("web", "5", ""), pod("gated", "1", ", schedulingGates: [{name: g}]")))
+	waiting := cluster.explainLive(t, "web")
+	if len(waiting.RejectedBy) != 1 || len(waiting.Wakes) != 1 || !strings.HasSuffix(waiting.NotAsked, `initializing plugin "Once": the port is taken`) {
+		t.Errorf("the explanation is %+v, want what the scheduler knows without asking", waiting)
+	}
+	if gated := cluster.explainLive(t, "gated"); len(gated.RejectedBy) != 1 || gated.RejectedBy[0].Plugin != "SchedulingGates" {
+		t.Errorf("the explanation is %+v, want the plugin that gates the pod", gated)
+	}
+	var b strings.Builder
+	if err := waiting.WriteText(&b, inspect.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\nWhat is in the way is not known: ") {
+		t.Errorf("text:\n%s", b.String())
 	}
 }
 

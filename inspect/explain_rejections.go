@@ -37,12 +37,15 @@ func newFailedAttempt(failure scheduler.Failure, at time.Time) *failedAttempt {
 // rejectionsOf counts the verdicts of an attempt by plugin and reason, the plugin that rejected the pod most often first.
 func rejectionsOf(failure scheduler.Failure) []Rejection {
 	counts := rejectionCounts{nodes: map[string]int{}, reasons: map[string]map[string]int{}}
-	statuses := failure.Diagnosis.NodeToStatus
-	statuses.ForEachStatus(func(status *fwk.Status, nodes int) { counts.add(status.Plugin(), status.Reasons(), nodes) })
+	statuses, judged := failure.Diagnosis.NodeToStatus, 0
+	statuses.ForEachStatus(func(status *fwk.Status, nodes int) {
+		counts.add(status.Plugin(), status.Reasons(), nodes)
+		judged += nodes
+	})
 	rejectors := failure.Diagnosis.UnschedulablePlugins.Union(failure.Diagnosis.PendingPlugins)
 	var fit *framework.FitError
-	if absent := statuses.AbsentNodesStatus(); absent != nil && errors.As(failure.Status.AsError(), &fit) && fit.NumAllNodes > statuses.Len() {
-		counts.add(counts.whoLeftOut(absent, rejectors), absent.Reasons(), fit.NumAllNodes-statuses.Len())
+	if absent := statuses.AbsentNodesStatus(); absent != nil && errors.As(failure.Status.AsError(), &fit) && fit.NumAllNodes > judged {
+		counts.add(counts.whoLeftOut(absent, rejectors), absent.Reasons(), fit.NumAllNodes-judged)
 	}
 	for plugin := range rejectors {
 		counts.add(plugin, nil, 0)

@@ -165,7 +165,7 @@ func (e *Explainer) Explain(nodes int) (*Explanation, error) {
 		nodes, err := snapshot.List()
 		return s.scheduler.Profiles()[s.pod.Spec.SchedulerName], nodes, err
 	}
-	return s.explain(nodes)
+	return s.explain(nodes), nil
 }
 
 // timeOf turns a time of the clock into virtual time.

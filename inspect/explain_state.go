@@ -49,7 +49,7 @@ type sight struct {
 }
 
 // explain explains the pod, with at most so many of the closest nodes.
-func (s *sight) explain(nodes int) (*Explanation, error) {
+func (s *sight) explain(nodes int) *Explanation {
 	view := &Explanation{
 		Namespace: s.state.Namespace, Name: s.state.Name, At: s.at,
 		Pool: s.state.Pool, Node: s.state.Node, Permission: []string{},
@@ -61,24 +61,25 @@ func (s *sight) explain(nodes int) (*Explanation, error) {
 		view.Since = s.state.BoundAt
 	}
 	if s.pod == nil {
-		return view, nil
+		return view
 	}
 	view.SchedulerName = s.pod.Spec.SchedulerName
 	profile := s.scheduler.Profiles()[view.SchedulerName]
 	if profile == nil || view.Pool == simulate.PoolBound || view.Pool == simulate.PoolDeleted {
-		return view, nil
+		return view
 	}
 	if s.queued.Pool != queue.PoolNone {
 		view.Since = s.write(s.queued.Since)
 	}
 	if view.Pool == simulate.PoolActive {
 		view.setPermission(profile, s.pod)
-		return view, nil
+		return view
 	}
 	if !s.memory.heardSince.IsZero() {
 		view.HeardSince = s.write(s.memory.heardSince)
 	}
-	return view, s.setWait(view, nodes)
+	s.setWait(view, profile, nodes)
+	return view
 }
 
 // setPermission says for which plugins' permission a pod waits that has a node, if it does.
@@ -92,13 +93,10 @@ func (e *Explanation) setPermission(profile *runtime.Framework, pod *v1.Pod) {
 }
 
 // setWait says why a pod waits, what ends that, and what is in the way.
-func (s *sight) setWait(view *Explanation, nodes int) error {
-	profile, infos, err := s.ask()
-	if err != nil {
-		return err
-	}
+func (s *sight) setWait(view *Explanation, profile *runtime.Framework, nodes int) {
+	asked, infos, err := s.ask()
 	if s.queued.GatingPlugin != "" {
-		view.RejectedBy = append(view.RejectedBy, s.gate(profile))
+		view.RejectedBy = append(view.RejectedBy, s.gate(asked))
 	}
 	if failed := s.memory.failed; failed != nil {
 		view.RejectedAt = s.write(failed.at)
@@ -106,14 +104,20 @@ func (s *sight) setWait(view *Explanation, nodes int) error {
 		view.PostFilter = failed.postFilter
 	}
 	s.setWakes(view, profile)
-	s.setNodes(view, profile, infos, nodes)
-	return nil
+	if err != nil {
+		view.NotAsked = err.Error()
+		return
+	}
+	s.setNodes(view, asked, infos, nodes)
 }
 
-// gate asks the plugin that gates the pod once more why it does.
-func (s *sight) gate(profile *runtime.Framework) Rejection {
+// gate asks the plugin that gates the pod once more why it does, if it can be asked.
+func (s *sight) gate(asked *runtime.Framework) Rejection {
 	gate := Rejection{Plugin: s.queued.GatingPlugin, Gate: true, Reasons: []ReasonCount{}}
-	for _, plugin := range profile.PreEnqueuePlugins() {
+	if asked == nil {
+		return gate
+	}
+	for _, plugin := range asked.PreEnqueuePlugins() {
 		if plugin.Name() != gate.Plugin {
 			continue
 		}

@@ -172,6 +172,9 @@ func (e *Explanation) drawHeard(b *strings.Builder, style Style) {
 }
 
 func (e *Explanation) drawNodes(b *strings.Builder, style Style) {
+	if e.NotAsked != "" {
+		fmt.Fprintf(b, "\nWhat is in the way is not known: %s\n", oneLine(e.NotAsked))
+	}
 	if len(e.Everywhere) > 0 {
 		fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "In the way on every node"))
 		drawObstacles(b, style, "  ", e.Everywhere)
