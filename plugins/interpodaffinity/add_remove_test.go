@@ -11,6 +11,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 )
 
 func TestAddAndRemovePod(t *testing.T) {
@@ -32,8 +33,13 @@ func TestAddAndRemovePod(t *testing.T) {
 		{name: "AddPod in the way", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(existing), other: pod("f", "db"), on: 1, want: "n1=anti n2=anti"},
 		{name: "RemovePod out of the way", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(existing), remove: true, other: existing, want: "n1=ok n2=ok"},
 		{name: "RemovePod of one of two in the way", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(existing, pod("f", "db")), remove: true, other: existing, want: "n1=anti n2=ok"},
+		{name: "RemovePod of one of two in the way, each of a term", pod: pod("p", "web", from(term("zone", "db"), term("zone", "x"))), nodes: nodes(existing, pod("f", "x")), remove: true, other: existing, want: "n1=anti n2=ok"},
 		{name: "AddPod that keeps away", pod: pod("p", "web", from(term("zone", "x"))), nodes: nodes(), other: pod("f", "db", from(term("zone", "web"))), on: 1, want: "n1=ok n2=existing"},
 		{name: "RemovePod that kept away", pod: pod("p", "web"), nodes: nodes(pod("e", "db", from(term("zone", "web")))), remove: true, other: pod("e", "db", from(term("zone", "web"))), want: "n1=ok n2=ok"},
+		{
+			name: "AddPod that keeps away from the domain with the empty name", pod: pod("p", "web", from(term("zone", "x"))),
+			nodes: []*framework.NodeInfo{node("n1", "zone="), node("n2", "")}, other: pod("f", "db", from(term("zone", "web"))), want: "n1=existing n2=ok",
+		},
 		{name: "AddPod in another namespace", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(), other: pod("f", "db", inNamespace("a1")), want: "n1=ok n2=ok"},
 		{name: "AddPod in a selected namespace", pod: pod("p", "web", from(term("zone", "db", ofTeam("a")))), nodes: nodes(), other: pod("f", "db", inNamespace("a1")), want: "n1=anti n2=ok"},
 		{name: "AddPod on a node without the key", pod: pod("p", "web", from(term("host", "db"))), nodes: nodes(), other: pod("f", "db"), want: "n1=ok n2=ok"},
@@ -82,4 +88,24 @@ func TestAddPodWithoutNode(t *testing.T) {
 	if got := verdicts(t, pl, state, incoming, some); got != "n1=ok n2=ok" {
 		t.Errorf("got %s", got)
 	}
+}
+
+// TestFilterSlotsAfterChanges asks about all nodes at once after a pod was added to one.
+func TestFilterSlotsAfterChanges(t *testing.T) {
+	incoming, some := pod("p", "web", from(term("zone", "db"))), nodes()
+	var slots fixture.Slots
+	slots.Fill(some)
+	plugin, err := interpodaffinity.New(t.Context(), nil, &fixture.Handle{Snapshot: &slots, Informers: fixture.Informers(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl, state := plugin.(*interpodaffinity.Plugin), framework.NewCycleState()
+	list, _ := slots.List()
+	_, status := pl.PreFilter(t.Context(), state, incoming, list)
+	fixture.CheckStatus(t, status, nil)
+	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, incoming, podInfo(t, pod("f", "db")), some[1]), nil)
+	statuses := make([]*fwk.Status, len(some))
+	fixture.CheckStatus(t, pl.FilterSlots(t.Context(), state, incoming, &slots, slots.SlotOrder(), statuses), nil)
+	fixture.CheckStatus(t, statuses[0], nil)
+	fixture.CheckStatus(t, statuses[1], fwk.NewStatus(fwk.Unschedulable, interpodaffinity.ReasonAntiAffinity))
 }

@@ -153,6 +153,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"update: anti-affinity of a pod on another node, the node leaves the domain", pod("p", "repelled"), n2InZone, fixture.Node("n2"), fwk.Queue},
 		{"update: anti-affinity of a pod on another node, another label disappears", pod("p", "repelled"),
 			fixture.Node("n2", fixture.NodeLabels(labels("disk", "ssd"))), fixture.Node("n2"), fwk.QueueSkip},
+		{"update: anti-affinity of a pod without a node", pod("p", "waiting"), z1, z2, fwk.QueueSkip},
 		{"delete: anti-affinity of a pod on another node", pod("p", "repelled"), n2InZone, nil, fwk.QueueSkip},
 		{"delete: affinity", likes, z1, nil, fwk.QueueSkip},
 		{"delete: anti-affinity, has the key", dislikes, z1, nil, fwk.Queue},
@@ -162,7 +163,8 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"delete: no terms", plain, z1, nil, fwk.QueueSkip},
 	}
 	repelling := pod("r", "r", fixture.OnNode("n1"), from(term("zone", "repelled"), term("zone", "web", ofTeam("a"))))
-	pl := newPlugin(t, nil, nil, append(namespaces(), repelling)...)
+	waits := pod("s", "s", from(term("zone", "waiting")))
+	pl := newPlugin(t, nil, nil, append(namespaces(), repelling, waits)...)
 	hint, deleted := fixture.Hint(t, pl, fwk.Node, nodeActions), fixture.Hint(t, pl, fwk.Node, fwk.Delete)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

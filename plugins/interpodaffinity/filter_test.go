@@ -74,6 +74,7 @@ func TestFilterTerms(t *testing.T) {
 	tier := func(key string) v1.PodAffinityTerm {
 		return term(key, "", matching("tier", metav1.LabelSelectorOpIn, "back"))
 	}
+	fromWebAndX := from(term("zone", "", matching("app", metav1.LabelSelectorOpIn, "web", "x")))
 	runFilterTests(t, []filterTest{
 		{"nothing required: skip", pod("p", "web"), nodes(pod("e", "db")), ""},
 		{"only preferences: skip", pod("p", "web", rather(weighted(1, term("zone", "db"))), rarely(weighted(1, term("zone", "db")))), nodes(pod("e", "db")), ""},
@@ -95,6 +96,8 @@ func TestFilterTerms(t *testing.T) {
 		{"any anti-affinity term keeps away", pod("p", "web", from(term("zone", "x"), term("zone", "db"))), nodes(pod("e", "db")), "n1=anti n2=ok"},
 		{"terminating pods count", pod("p", "web", from(term("zone", "db"))),
 			nodes(pod("e", "db", func(pod *v1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} })), "n1=anti n2=ok"},
+		{"existing anti-affinity to two values, the one", pod("p", "web"), nodes(pod("e", "db", fromWebAndX)), "n1=existing n2=ok"},
+		{"existing anti-affinity to two values, the other", pod("p", "x"), nodes(pod("e", "db", fromWebAndX)), "n1=existing n2=ok"},
 		{"multi-node domain: affinity", pod("p", "web", to(term("zone", "db"))),
 			[]*framework.NodeInfo{node("n1", "zone=z1", pod("e", "db")), node("n2", "zone=z1"), node("n3", "zone=z2")}, "n1=ok n2=ok n3=affinity"},
 		{"multi-node domain: anti-affinity", pod("p", "web", from(term("zone", "db"))),

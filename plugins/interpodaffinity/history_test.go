@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 )
@@ -48,5 +49,44 @@ func TestCountsFollowHistory(t *testing.T) {
 	}
 	if rejected < 1000 || between < 500 {
 		t.Errorf("%d rejections, %d scores between the highest and the lowest: too few to be a test", rejected, between)
+	}
+}
+
+// TestPodsThatComeAndGo has a plugin judge the same pod again and again, while another one comes and goes.
+func TestPodsThatComeAndGo(t *testing.T) {
+	tests := []struct {
+		name            string
+		incoming, other *v1.Pod
+		with, without   string
+	}{
+		{"the first of its kind", pod("p", "web", to(term("zone", "web"))), pod("e", "web"), "n1=ok n2=affinity", "n1=ok n2=ok"},
+		{"affinity", pod("p", "web", to(term("zone", "db"))), pod("e", "db"), "n1=ok n2=affinity", "n1=affinity n2=affinity"},
+		{"anti-affinity", pod("p", "web", from(term("zone", "db"))), pod("e", "db"), "n1=anti n2=ok", "n1=ok n2=ok"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var slots fixture.Slots
+			plugin, err := interpodaffinity.New(t.Context(), nil, &fixture.Handle{Snapshot: &slots, Informers: fixture.Informers(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pl := plugin.(*interpodaffinity.Plugin)
+			slots.Fill(nodes())
+			for round := range 3 {
+				for _, now := range []struct {
+					pods []*v1.Pod
+					want string
+				}{{nil, tt.without}, {[]*v1.Pod{tt.other}, tt.with}, {nil, tt.without}} {
+					slots.Set(0, nodes(now.pods...)[0])
+					list, _ := slots.List()
+					state := framework.NewCycleState()
+					_, status := pl.PreFilter(t.Context(), state, tt.incoming, list)
+					fixture.CheckStatus(t, status, nil)
+					if got := verdicts(t, pl, state, tt.incoming, slots.Infos()); got != now.want {
+						t.Errorf("round %d, %d pods: got %s, want %s", round, len(now.pods), got, now.want)
+					}
+				}
+			}
+		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 )
 
 const (
@@ -395,6 +396,32 @@ func TestAddPodToNewDomainCountsForMinDomains(t *testing.T) {
 	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, pod, info, nodes[4]), nil)
 	if got, want := verdicts(t, pl, state, pod, nodes), allOK+" n9=ok"; got != want {
 		t.Errorf("after: got %s, want %s", got, want)
+	}
+}
+
+// TestFilterSlotsAfterChanges asks about all nodes at once after a pod was added to one.
+func TestFilterSlotsAfterChanges(t *testing.T) {
+	nodes, pod := fourNodes("|||"), web(constraint(1, zone, hard))
+	var slots fixture.Slots
+	slots.Fill(nodes)
+	plugin, err := podtopologyspread.New(t.Context(), list(), &fixture.Handle{Snapshot: &slots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl, state := plugin.(*podtopologyspread.Plugin), framework.NewCycleState()
+	snapshot, _ := slots.List()
+	_, status := pl.PreFilter(t.Context(), state, pod, snapshot)
+	fixture.CheckStatus(t, status, nil)
+	info, err := framework.NewPodInfo(labelled("a", "app", "web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, pod, info, nodes[0]), nil)
+	statuses := make([]*fwk.Status, len(nodes))
+	fixture.CheckStatus(t, pl.FilterSlots(t.Context(), state, pod, &slots, slots.SlotOrder(), statuses), nil)
+	full := fwk.NewStatus(fwk.Unschedulable, podtopologyspread.ReasonSkew)
+	for i, want := range []*fwk.Status{full, full, nil, nil} {
+		fixture.CheckStatus(t, statuses[i], want)
 	}
 }
 

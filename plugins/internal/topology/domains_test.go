@@ -96,6 +96,36 @@ func TestKeptDropsWhatWasUsedLeastRecently(t *testing.T) {
 	}
 }
 
+// growing is a table that takes more memory later.
+type growing struct{ bytes int }
+
+func (g *growing) Bytes() int { return g.bytes }
+
+func TestKeptNoticesGrowth(t *testing.T) {
+	kept, grown := topology.Kept[*growing]{Budget: 310}, &growing{bytes: 100}
+	kept.Put([]byte("a"), grown)
+	grown.bytes = 250
+	kept.Find([]byte("a"))
+	kept.Put([]byte("b"), &growing{bytes: 100})
+	if _, ok := kept.Find([]byte("a")); ok {
+		t.Error("a table that has grown does not count as it is now")
+	}
+	kept.Clear()
+	kept.Put([]byte("c"), &growing{bytes: 150})
+	kept.Put([]byte("d"), &growing{bytes: 150})
+	if kept.Len() != 2 {
+		t.Errorf("%d tables are kept, want both that came since nothing was left", kept.Len())
+	}
+	kept.Put([]byte("e"), &growing{bytes: 150})
+	if _, ok := kept.Find([]byte("c")); ok || kept.Len() != 2 {
+		t.Errorf("%d tables are kept, the first among them: %v; want the other two", kept.Len(), ok)
+	}
+	kept.Put([]byte("f"), &growing{bytes: 50})
+	if kept.Len() != 2 {
+		t.Errorf("%d tables are kept, want two: what was cleared counts no more", kept.Len())
+	}
+}
+
 func TestSparse(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var s topology.Sparse[int64]

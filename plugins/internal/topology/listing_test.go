@@ -1,0 +1,51 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package topology_test
+
+import (
+	"slices"
+	"testing"
+
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
+)
+
+func TestSlotsOf(t *testing.T) {
+	var slots fixture.Slots
+	slots.Fill([]*framework.NodeInfo{fixture.NodeInfo(fixture.Node("a")), fixture.NodeInfo(fixture.Node("b"))})
+	list, _ := slots.List()
+	other := []fwk.NodeInfo{list[0], fixture.NodeInfo(fixture.Node("c"))}
+	tests := []struct {
+		name     string
+		snapshot fwk.SharedLister
+		nodes    []fwk.NodeInfo
+		lasting  bool
+	}{
+		{"the list of the snapshot", &slots, list, true},
+		{"a copy, in which nodes may differ", &slots, slices.Clone(list), false},
+		{"other nodes, as many", &slots, other, false},
+		{"fewer nodes", &slots, list[:1], false},
+		{"a snapshot without slots", (&fixture.Handle{}).SnapshotSharedLister(), list, false},
+		{"no snapshot", nil, list, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			found, lasting := topology.SlotsOf(tt.snapshot, tt.nodes)
+			if lasting != tt.lasting {
+				t.Errorf("lasting: %v, want %v", lasting, tt.lasting)
+			}
+			if found.NodeCount() != len(tt.nodes) {
+				t.Fatalf("%d nodes, want %d", found.NodeCount(), len(tt.nodes))
+			}
+			for slot, node := range tt.nodes {
+				if found.NodeAt(slot) != node {
+					t.Errorf("slot %d has node %s, want %s", slot, found.NodeAt(slot).Node().Name, node.Node().Name)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,57 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package interpodaffinity
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
+)
+
+// TestTermsOfPodsThatAreGoneAreForgotten checks that what is kept follows the pods that are there, not those that were.
+func TestTermsOfPodsThatAreGoneAreForgotten(t *testing.T) {
+	away := func(values ...string) func(*v1.Pod) {
+		return func(pod *v1.Pod) {
+			pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{
+					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: values}},
+				}}},
+			}}
+		}
+	}
+	node := func(pods ...*v1.Pod) *framework.NodeInfo {
+		return fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(map[string]string{"zone": "z"})), pods...)
+	}
+	var slots fixture.Slots
+	var index topology.Index
+	terms := newOtherTerms(fwk.NodeInfo.GetPodsWithRequiredAntiAffinity, repellingTerms)
+	for range 3 {
+		for _, now := range []struct {
+			node  *framework.NodeInfo
+			terms int
+		}{
+			{node(fixture.Pod("a", away("x"))), 1},
+			{node(fixture.Pod("a", away("x")), fixture.Pod("b", away("x")), fixture.Pod("c", away("y", "z"))), 2},
+			{node(fixture.Pod("c", away("y", "z"))), 1},
+			{node(), 0},
+			{nil, 0},
+		} {
+			slots.Set(0, now.node)
+			terms.sync(&slots, &index)
+			listed := len(terms.rest)
+			for _, some := range terms.byLabel {
+				listed += len(some)
+			}
+			if len(terms.byKey) != now.terms || listed != now.terms || (len(terms.domains) > 0) != (now.terms > 0) {
+				t.Errorf("%d terms, %d of them listed, %d topology keys; want %d terms", len(terms.byKey), listed, len(terms.domains), now.terms)
+			}
+		}
+	}
+}
