@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // An end-to-end row runs the binaries of both schedulers, as processes of their own, on a real kube-apiserver and etcd:
@@ -107,6 +108,9 @@ func (p *programs) measure(ctx context.Context, who Contender, c endToEndCase) (
 	var complaints strings.Builder
 	command := exec.CommandContext(ctx, filepath.Join(p.folder, "realapi"), arguments...)
 	command.Stderr = &complaints
+	// When it is asked to end, it leaves nothing behind.
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = time.Minute
 	output, err := command.Output()
 	if err != nil {
 		return nil, fmt.Errorf("running %s on a real API server: %w\n%s", who, err, lastLines(complaints.String(), 20))
