@@ -9,7 +9,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -127,33 +130,40 @@ func TestLiveExplanationWithoutPlugins(t *testing.T) {
 	}
 }
 
-// TestLiveExplanationThatMustWait has somebody ask while somebody else is answered, and give up.
+// TestLiveExplanationThatMustWait has two people ask while somebody else is answered; one of them gives up.
 func TestLiveExplanationThatMustWait(t *testing.T) {
-	asked, answer := make(chan struct{}), make(chan struct{})
-	// The scheduler asks it first, in a cycle, and then the explainer.
-	calls := 0
-	slow := &scripted{name: "Slow", reason: "slow", accepts: func(fwk.Handle, *v1.Pod, *v1.Node) bool {
-		if calls++; calls == 2 {
-			close(asked)
-			<-answer
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan struct{})
+		var calls atomic.Int32 // the first is that of the scheduler
+		slow := &scripted{name: "Slow", reason: "slow", accepts: func(fwk.Handle, *v1.Pod, *v1.Node) bool {
+			if calls.Add(1) > 1 {
+				<-answer
+			}
+			return false
+		}}
+		cluster := explainedCluster(t, withPlugins(t, slow))
+		cluster.replay(t, documents(node("n1", ""), pod("web", "1", "")))
+		var asking sync.WaitGroup
+		for range 2 {
+			asking.Go(func() {
+				if _, err := cluster.live.Explain(t.Context(), "default", "web", 1); err != nil {
+					t.Error(err)
+				}
+			})
 		}
-		return false
-	}}
-	cluster := explainedCluster(t, withPlugins(t, slow))
-	cluster.replay(t, documents(node("n1", ""), pod("web", "1", "")))
-	done := make(chan error)
-	go func() {
-		_, err := cluster.live.Explain(t.Context(), "default", "web", 1)
-		done <- err
-	}()
-	<-asked
-	impatient, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := cluster.live.Explain(impatient, "default", "web", 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("who gives up gets %v", err)
-	}
-	close(answer)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+		synctest.Wait()
+		if asked := calls.Load(); asked != 2 {
+			t.Errorf("the plugin was asked %d times, want once by the scheduler and once by whoever came first", asked)
+		}
+		impatient, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := cluster.live.Explain(impatient, "default", "web", 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("who gives up gets %v", err)
+		}
+		close(answer)
+		asking.Wait()
+		if asked := calls.Load(); asked != 3 {
+			t.Errorf("the plugin was asked %d times, want three", asked)
+		}
+	})
 }

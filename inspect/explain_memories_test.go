@@ -20,7 +20,7 @@ func uid(i int) types.UID { return types.UID(fmt.Sprint(i)) }
 func TestMemoriesAreBounded(t *testing.T) {
 	var m memories
 	start := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
-	const failures = 5 * maxFailures
+	const failures = 5*maxFailures + maxFailures/2
 	for i := range failures {
 		m.fail(uid(i), &failedAttempt{at: start})
 	}

@@ -206,6 +206,39 @@ func TestExplainEverywhere(t *testing.T) {
 	}
 }
 
+// TestExplainNodesThatNobodyLookedAt has PreFilter leave one node, at which alone Filter plugins look.
+func TestExplainNodesThatNobodyLookedAt(t *testing.T) {
+	cluster := explainedCluster(t, simulate.Options{})
+	cluster.replay(t, documents(node("n1", ""), node("n2", ""), node("n3", ""), pod("web", "5", ", affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "+
+		"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}}}")))
+	nodes := map[string]int{}
+	for _, rejection := range cluster.explain(t, 3).RejectedBy {
+		nodes[rejection.Plugin] = rejection.Nodes
+	}
+	if diff := cmp.Diff(map[string]int{"NodeAffinity": 2, "NodeResourcesFit": 1}, nodes); diff != "" {
+		t.Errorf("nodes by plugin differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestExplainKeptRoom has a node that would take the pod if room were not kept there for another.
+func TestExplainKeptRoom(t *testing.T) {
+	cluster := explainedCluster(t, simulate.Options{})
+	cluster.replay(t, documents(node("n1", ""), pod("web", "2", ""),
+		"{apiVersion: v1, kind: Pod, metadata: {name: first, namespace: default}, status: {nominatedNodeName: n1}, "+
+			"spec: {priority: 100, schedulingGates: [{name: g}], containers: [{name: c, image: i, resources: {requests: {cpu: 3}}}]}}"))
+	want := []inspect.Obstacle{{
+		Plugin: "NodeResourcesFit", Reason: "Insufficient cpu (room is kept for default/first)",
+		Details: []string{"cpu: asks 2, free 1 of 4"},
+	}}
+	explanation := cluster.explain(t, 1)
+	if len(explanation.Nodes) != 1 || explanation.Pool != simulate.PoolUnschedulable {
+		t.Fatalf("the explanation is %+v, want the pod to wait", explanation)
+	}
+	if diff := cmp.Diff(want, explanation.Nodes[0].Obstacles); diff != "" {
+		t.Errorf("obstacles differ (-want +got):\n%s", diff)
+	}
+}
+
 // TestExplainRememberedEvents has more events than are remembered, and then another pod of the name.
 func TestExplainRememberedEvents(t *testing.T) {
 	steps := make([]string, 0, 30)
