@@ -30,8 +30,8 @@ import (
 )
 
 // truth knows which nodes would take which pods, by running PreFilter, Filter and the dry runs of preemption as an
-// attempt would. Hints have no part in it. Pods that plugins cannot tell apart share an answer, and a plugin that judges a node by nothing but the pod and
-// the node itself is not asked again while the node stays as it is.
+// attempt would. Hints have no part in it. Pods that plugins cannot tell apart share an answer, and a plugin that judges a
+// node by nothing but the pod and the node itself is not asked again while the node stays as it is.
 type truth struct {
 	ctx     context.Context
 	cluster *simulate.Cluster

@@ -4,16 +4,17 @@
 package runtime
 
 import (
-	"encoding/json"
 	"fmt"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
 // DecodeInto reads the raw arguments that a factory was given into a struct of the plugin's own. Without arguments
-// it leaves the struct as it is, so defaults may be set before. Fields that the struct does not have are ignored; a
-// plugin that wants to refuse them decodes the Raw bytes of the *apiruntime.Unknown itself.
+// it leaves the struct as it is, so defaults may be set before. Fields that the struct does not have, names in another
+// case among them, are ignored; a plugin that wants to refuse them decodes the Raw bytes of the *apiruntime.Unknown
+// itself.
 func DecodeInto(args apiruntime.Object, into any) error {
 	if args == nil {
 		return nil

@@ -33,10 +33,11 @@
 //
 // # Concurrency
 //
-// All methods of a Framework that is built may be called concurrently; searches run one at a time. Plugins are called in the caller's goroutine,
-// except that Score, NormalizeScore and the PreBind plugins of a group run in several. Options.Parallelism limits
-// those; with one there is no other goroutine, and Options.Clock decides about time, so that a simulation comes out
-// the same on every run. [Framework.OnPermitDecided] is there for it beside WaitOnPermit, which blocks.
+// All methods of a Framework that is built may be called concurrently; searches run one at a time. Plugins are called in
+// the caller's goroutine, except that Score, NormalizeScore and the PreBind plugins of a group run in several.
+// Options.Parallelism limits those; with one there is no other goroutine, and Options.Clock decides about time, so that
+// a simulation comes out the same on every run. [Framework.OnPermitDecided] is there for it beside WaitOnPermit, which
+// blocks.
 //
 // Nothing is shared between frameworks unless it is in the options of both.
 package runtime

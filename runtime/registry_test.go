@@ -96,6 +96,7 @@ func TestDecodeInto(t *testing.T) {
 		"JSON by type":          {args: &apiruntime.Unknown{Raw: []byte(`{"color":"blue"}`), ContentType: apiruntime.ContentTypeJSON}, want: target{Color: "blue"}},
 		"YAML":                  {args: &apiruntime.Unknown{Raw: []byte("size: 4\n"), ContentType: apiruntime.ContentTypeYAML}, want: target{Color: "red", Size: 4}},
 		"unknown field ignored": {args: &apiruntime.Unknown{Raw: []byte(`{"weight":3}`)}, want: target{Color: "red"}},
+		"another case ignored":  {args: &apiruntime.Unknown{Raw: []byte(`{"Size":3}`)}, want: target{Color: "red"}},
 		"other type":            {args: &v1.Pod{}, want: target{Color: "red"}, wantError: "want args of type runtime.Unknown, got *v1.Pod"},
 		"other content type":    {args: &apiruntime.Unknown{Raw: []byte("x"), ContentType: "application/protobuf"}, want: target{Color: "red"}, wantError: "not supported content type application/protobuf"},
 		"wrong kind of a field": {args: &apiruntime.Unknown{Raw: []byte(`{"size":"big"}`)}, want: target{Color: "red"}, wantError: "decoding plugin arguments into *runtime_test.target: json: cannot unmarshal string into Go struct field target.size of type int"},
