@@ -81,7 +81,9 @@ func write(t *testing.T, folder, name, text string) string {
 const header = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 // podState is a plugin out of the tree: pods go only to nodes with the label state=ready.
-type podState struct{ Ready string }
+type podState struct {
+	Ready string `json:"ready"`
+}
 
 const podStateName = "PodState"
 
