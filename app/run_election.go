@@ -36,7 +36,9 @@ func (p *process) elect(ctx, background context.Context) error {
 			started.Store(true)
 			p.leading.Store(true)
 			scheduled <- p.scheduleUnder(ctx, lease, background)
-			release()
+			if lease.Err() == nil { // otherwise it is lost
+				release()
+			}
 		},
 		OnStoppedLeading: func() { p.leading.Store(false) },
 		OnNewLeader: func(identity string) {
@@ -54,7 +56,6 @@ func (p *process) elect(ctx, background context.Context) error {
 	})()
 	elector.Run(holding)
 	if !started.Load() {
-		p.logger.Info("Requested to terminate, exiting")
 		return nil
 	}
 	if holding.Err() == nil && ctx.Err() == nil {

@@ -139,9 +139,13 @@ func (p *process) run(ctx context.Context) error {
 	if !p.delaysCaches() {
 		p.fillCaches(ctx, background)
 	}
+	defer func() {
+		if ctx.Err() != nil {
+			p.logger.Info("Requested to terminate, exiting")
+		}
+	}()
 	switch {
 	case ctx.Err() != nil:
-		p.logger.Info("Requested to terminate, exiting")
 		return nil
 	case p.watchdog != nil:
 		return p.elect(ctx, background)
@@ -160,11 +164,7 @@ func (p *process) schedule(ctx, background context.Context) error {
 		p.fillCaches(ctx, background)
 	}
 	p.ran.Store(true)
-	err := p.scheduler.Run(ctx)
-	if ctx.Err() != nil {
-		p.logger.Info("Requested to terminate, exiting")
-	}
-	return err
+	return p.scheduler.Run(ctx)
 }
 
 // close ends everything that newProcess and run began. The plugins of a scheduler that never ran are closed too.
