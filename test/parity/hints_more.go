@@ -5,11 +5,13 @@ package parity
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -35,7 +37,7 @@ func (h hints) wakesMore(c hintCase) bool {
 		before, now := objects[*v1.Node](c)
 		return before != nil && now != nil && mayUse(c.pod, before) != mayUse(c.pod, now)
 	case "NodeResourcesFit":
-		return h.theirsWakes(h.withoutIgnoredResources(c))
+		return h.theirsWakes(h.withLessIgnored(c))
 	case "VolumeRestrictions":
 		deleted, _ := objects[*v1.Pod](c)
 		return deleted != nil && deleted.Namespace != c.pod.Namespace && h.theirsWakes(inOneNamespace(c, deleted))
@@ -67,25 +69,35 @@ func mayUse(pod *v1.Pod, node *v1.Node) bool {
 	return matches && err == nil
 }
 
-// withoutIgnoredResources has the pod not ask for resources that the arguments of NodeResourcesFit say to ignore.
-func (h hints) withoutIgnoredResources(c hintCase) hintCase {
+// withLessIgnored has the pod ask for no more than one of each resource that the arguments of NodeResourcesFit say to
+// ignore, and for none of those that the node does not have, so that they fit.
+func (h hints) withLessIgnored(c hintCase) hintCase {
 	args, ok := h.args.(*configv1.NodeResourcesFitArgs)
-	if !ok {
+	_, node := objects[*v1.Node](c)
+	if !ok || node == nil || len(c.pod.Spec.Containers) == 0 {
 		return c
 	}
 	c.pod = c.pod.DeepCopy()
+	one := v1.ResourceList{}
 	drop := func(containers []v1.Container) {
 		for i := range containers {
-			for name := range containers[i].Resources.Requests {
+			for name, asked := range containers[i].Resources.Requests {
 				group, _, _ := strings.Cut(string(name), "/")
-				if slices.Contains(args.IgnoredResources, string(name)) || slices.Contains(args.IgnoredResourceGroups, group) {
-					delete(containers[i].Resources.Requests, name)
+				if !slices.Contains(args.IgnoredResources, string(name)) && !slices.Contains(args.IgnoredResourceGroups, group) {
+					continue
+				}
+				delete(containers[i].Resources.Requests, name)
+				if offered := node.Status.Allocatable[name]; !asked.IsZero() && !offered.IsZero() {
+					one[name] = resource.MustParse("1")
 				}
 			}
 		}
 	}
 	drop(c.pod.Spec.InitContainers)
 	drop(c.pod.Spec.Containers)
+	first := &c.pod.Spec.Containers[0].Resources
+	maps.Copy(one, first.Requests)
+	first.Requests = one
 	return c
 }
 
