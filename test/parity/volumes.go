@@ -146,7 +146,8 @@ func (g *generator) persistentVolume(i int) *v1.PersistentVolume {
 		}}}}
 	}
 	if g.oneIn(3) {
-		volume.Spec.ClaimRef = &v1.ObjectReference{Namespace: pick(g, "default", "shop"), Name: g.claimName()}
+		// Of several volumes that name one claim, kube-scheduler takes any, in the order of a map.
+		volume.Spec.ClaimRef = &v1.ObjectReference{Namespace: []string{"default", "shop"}[i/5%2], Name: fmt.Sprintf("claim-%d", i%5)}
 		if g.oneIn(2) {
 			volume.Spec.ClaimRef.UID = claimUID(volume.Spec.ClaimRef.Namespace, volume.Spec.ClaimRef.Name)
 		}
