@@ -118,6 +118,7 @@ func asWorkerPanic(value any) *workerPanic {
 	return &workerPanic{value: value, stack: debug.Stack()}
 }
 
+// Error implements error, for a panic that nobody catches.
 func (p *workerPanic) Error() string {
 	return fmt.Sprintf("%v\n\n%s", p.value, p.stack)
 }

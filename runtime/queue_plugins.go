@@ -20,11 +20,13 @@ func (f *Framework) PreEnqueuePlugins() []fwk.PreEnqueuePlugin {
 	return guarded
 }
 
+// guardedPreEnqueue is a plugin whose panics become the failure of a pod.
 type guardedPreEnqueue struct {
 	fwk.PreEnqueuePlugin
 	framework *Framework
 }
 
+// PreEnqueue implements fwk.PreEnqueuePlugin.
 func (g guardedPreEnqueue) PreEnqueue(ctx context.Context, pod *v1.Pod) (status *fwk.Status) {
 	defer g.framework.guardStatus(MethodPreEnqueue, g.Name(), pod, &status)
 	return g.PreEnqueuePlugin.PreEnqueue(ctx, pod)

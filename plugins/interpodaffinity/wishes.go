@@ -53,6 +53,7 @@ func (w *wishes) requires() bool { return w.affinity != nil || len(w.antiAffinit
 // unparsable is what is wrong with the terms of a pod.
 type unparsable struct{ error }
 
+// Unwrap returns the error of the parser.
 func (u unparsable) Unwrap() error { return u.error }
 
 // writtenTerm is a term as it is written; list tells which one it is in.

@@ -22,6 +22,7 @@ type Metrics interface {
 	EvictionEnded(err error, duration time.Duration)
 }
 
+// noMetrics measures nothing.
 type noMetrics struct{}
 
 func (noMetrics) PreemptionAttempted()               {}

@@ -26,6 +26,7 @@ const (
 	StagePreBind = "bind"
 )
 
+// noMetrics measures nothing.
 type noMetrics struct{}
 
 func (noMetrics) StageFailed(string) {}

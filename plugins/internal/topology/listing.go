@@ -34,14 +34,19 @@ type listing struct {
 	nodes []fwk.NodeInfo
 }
 
+// Generation implements framework.SlotLister.
 func (l listing) Generation() int64 { return 1 }
 
+// NodeCount implements framework.SlotLister.
 func (l listing) NodeCount() int { return len(l.nodes) }
 
+// SlotCount implements framework.SlotLister.
 func (l listing) SlotCount() int { return len(l.nodes) }
 
+// NodeAt implements framework.SlotLister.
 func (l listing) NodeAt(slot int) fwk.NodeInfo { return l.nodes[slot] }
 
+// ChangedSince implements framework.SlotLister.
 func (l listing) ChangedSince(generation int64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for slot := range l.nodes {
