@@ -4,6 +4,7 @@ GO ?= go
 FUZZTIME ?= 10s
 BENCHTIME ?= 200ms
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ACTIONLINT = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # The version of Kubernetes that Rouse behaves like, for build info and --show-hidden-metrics-for-version.
 VERSION = k8s.io/component-base/version
@@ -14,14 +15,27 @@ RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 # Modules of their own that use this one.
 EXAMPLES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
 
+# The platforms that a release has binaries for.
+PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
 .DEFAULT_GOAL := help
-.PHONY: help build test check bench bench-full microbench fuzz parity audit cluster
+.PHONY: help build release test check bench bench-full microbench fuzz parity audit cluster
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/rouse
 	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/rouse ./cmd/rouse
+
+release: ## build bin/release: a binary for each platform, and their checksums
+	@rm -rf bin/release && mkdir -p bin/release
+	@for platform in $(PLATFORMS); do \
+		os=$${platform%/*} arch=$${platform#*/}; \
+		echo "# $$platform"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags "-s -w $(LDFLAGS)" \
+			-o bin/release/rouse-$$os-$$arch ./cmd/rouse || exit 1; \
+	done
+	@cd bin/release && sha256sum rouse-* > sha256sums.txt
 
 test: ## check the import rules, then run every test with the race detector; examples, parity and a real API server included
 	$(GO) test -vet=off .
@@ -32,7 +46,7 @@ test: ## check the import rules, then run every test with the race detector; exa
 	done
 	cd test && N=200 $(GO) test -vet=off -p 1 ./...
 
-check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck
+check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck, workflows
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .) || exit 1; \
 	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
 	$(GO) test -vet=off .
@@ -44,6 +58,7 @@ check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck
 		(cd "$$module" && $(GO) mod tidy -diff && $(GO) vet ./...) || exit 1; \
 	done
 	cd test && $(GO) mod tidy -diff && $(GO) vet ./...
+	$(GO) run $(ACTIONLINT) -shellcheck= -pyflakes=
 
 parity: ## run kube-scheduler's plugins beside ours on random clusters; SEED and N choose which and how many
 	cd test && N=$${N:-6000} $(GO) test -count=1 -v -vet=off ./parity
