@@ -79,7 +79,7 @@ func (pl *Plugin) missing(request *framework.Resource, node *capacity, ignored i
 	}
 	check := func(name v1.ResourceName, wanted, allocatable, requested int64) {
 		if wanted > 0 && wanted > allocatable-requested {
-			found = append(found, shortage{reason: "Insufficient " + string(name), forever: wanted > allocatable})
+			found = append(found, shortage{reason: insufficient(name), forever: wanted > allocatable})
 		}
 	}
 	offered, taken := node.allocatable, node.requested
@@ -97,6 +97,9 @@ func (pl *Plugin) missing(request *framework.Resource, node *capacity, ignored i
 	slices.SortFunc(found[scalars:], func(a, b shortage) int { return strings.Compare(a.reason, b.reason) })
 	return found
 }
+
+// insufficient is the reason of a node that has too little of a resource.
+func insufficient(name v1.ResourceName) string { return "Insufficient " + string(name) }
 
 // servedByDevices tells whether a resource is not offered by the node itself but by devices, which are the business of
 // the plugin DynamicResources.

@@ -6,6 +6,9 @@ package noderesourcesfit
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -14,7 +17,8 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
 
-// What a node may lack; the sum of these is an index into rejections.
+// What a node may lack; the sum of these, and of lackings << i for the scalar resource with the index i, says why it is
+// rejected.
 const (
 	lacksPods = 1 << iota
 	lacksCPU
@@ -24,41 +28,52 @@ const (
 	lackings
 )
 
-// rejections has a status for everything that a node may lack, as Filter would return it.
-type rejections [lackings]*fwk.Status
+// maxScalars is how many scalar resources of a pod fit into the sum of what a node lacks.
+const maxScalars = 32
 
-func newRejections() *rejections {
-	var r rejections
-	reasons := []struct {
-		bit  int
-		text string
-	}{
-		{lacksPods, ReasonTooManyPods},
-		{lacksCPU, "Insufficient " + string(v1.ResourceCPU)},
-		{lacksMemory, "Insufficient " + string(v1.ResourceMemory)},
-		{lacksStorage, "Insufficient " + string(v1.ResourceEphemeralStorage)},
-	}
-	for lacks := 1; lacks < lackings; lacks++ {
-		code := fwk.Unschedulable
-		if lacks&lacksForever != 0 {
-			code = fwk.UnschedulableAndUnresolvable
-		}
-		var texts []string
-		for _, reason := range reasons {
-			if lacks&reason.bit != 0 {
-				texts = append(texts, reason.text)
-			}
-		}
-		r[lacks] = fwk.NewStatus(code, texts...).WithPlugin(Name)
-	}
-	return &r
+// maxRejections bounds how many statuses are kept. Pods ask for few different resources.
+const maxRejections = 1024
+
+// rejections keeps the statuses that Filter returns, so that equal ones are made once. It is safe for concurrent use.
+type rejections struct {
+	mu       sync.Mutex
+	byReason map[string]*fwk.Status
 }
 
-// room is what Filter reads of a node, scalar resources left out.
+func newRejections() *rejections { return &rejections{byReason: map[string]*fwk.Status{}} }
+
+// status returns what Filter says of a node that lacks something for a request.
+func (r *rejections) status(lacks int64, wanted *wantedRoom) *fwk.Status {
+	code := fwk.Unschedulable
+	if lacks&lacksForever != 0 {
+		code = fwk.UnschedulableAndUnresolvable
+	}
+	reasons := wanted.reasons(lacks)
+	key := code.String() + strings.Join(reasons, "\x00")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	status := r.byReason[key]
+	if status == nil {
+		if len(r.byReason) >= maxRejections {
+			clear(r.byReason)
+		}
+		status = fwk.NewStatus(code, reasons...).WithPlugin(Name)
+		r.byReason[key] = status
+	}
+	return status
+}
+
+// room is what Filter reads of a node.
 type room struct {
 	pods        int64    // how many more there may be
 	free        [3]int64 // CPU, memory and ephemeral storage, as in wantedRoom
 	allocatable [3]int64
+	scalars     []scalarRoom // what the node offers
+}
+
+type scalarRoom struct {
+	name              v1.ResourceName
+	free, allocatable int64
 }
 
 func newRoom(node fwk.NodeInfo) room {
@@ -70,38 +85,97 @@ func newRoom(node fwk.NodeInfo) room {
 	for i, requested := range [3]int64{taken.GetMilliCPU(), taken.GetMemory(), taken.GetEphemeralStorage()} {
 		r.free[i] = r.allocatable[i] - requested
 	}
+	scalars := offered.GetScalarResources()
+	r.scalars = make([]scalarRoom, 0, len(scalars))
+	for name, allocatable := range scalars {
+		r.scalars = append(r.scalars, scalarRoom{name, allocatable - taken.GetScalarResources()[name], allocatable})
+	}
 	return r
+}
+
+// scalar returns how much of a scalar resource is free, and how much there is.
+func (r *room) scalar(name v1.ResourceName) (free, allocatable int64) {
+	for i := range r.scalars {
+		if r.scalars[i].name == name {
+			return r.scalars[i].free, r.scalars[i].allocatable
+		}
+	}
+	return 0, 0
 }
 
 // wantedRoom is what a pod needs. A pod that asks for nothing of a resource does not care how little of it is left, even
 // if it is less than nothing.
-func wantedRoom(request *framework.Resource) [3]int64 {
-	wanted := [3]int64{request.MilliCPU, request.Memory, request.EphemeralStorage}
-	for i := range wanted {
-		if wanted[i] <= 0 {
-			wanted[i] = math.MinInt64
+type wantedRoom struct {
+	amounts [3]int64
+	scalars []wantedScalar // by name
+}
+
+type wantedScalar struct {
+	name   v1.ResourceName
+	amount int64
+	// served tells that devices have the resource where the node itself has none.
+	served bool
+}
+
+func (pl *Plugin) wantedRoom(request *framework.Resource) *wantedRoom {
+	wanted := &wantedRoom{amounts: [3]int64{request.MilliCPU, request.Memory, request.EphemeralStorage}}
+	for i := range wanted.amounts {
+		if wanted.amounts[i] <= 0 {
+			wanted.amounts[i] = math.MinInt64
 		}
 	}
+	for name, amount := range request.ScalarResources {
+		if amount > 0 && !pl.ignored.covers(name) {
+			wanted.scalars = append(wanted.scalars, wantedScalar{name, amount, pl.classes.Serve(name)})
+		}
+	}
+	slices.SortFunc(wanted.scalars, func(a, b wantedScalar) int { return strings.Compare(string(a.name), string(b.name)) })
 	return wanted
 }
 
-// has tells whether a pod fits.
-func (r *room) has(wanted *[3]int64) bool {
-	return r.pods >= 1 && wanted[0] <= r.free[0] && wanted[1] <= r.free[1] && wanted[2] <= r.free[2]
+// reasons words what is missing, as Filter does.
+func (w *wantedRoom) reasons(lacks int64) []string {
+	var reasons []string
+	if lacks&lacksPods != 0 {
+		reasons = append(reasons, ReasonTooManyPods)
+	}
+	names := [3]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage}
+	for i, bit := range [3]int64{lacksCPU, lacksMemory, lacksStorage} {
+		if lacks&bit != 0 {
+			reasons = append(reasons, insufficient(names[i]))
+		}
+	}
+	for i := range w.scalars {
+		if lacks&(lackings<<i) != 0 {
+			reasons = append(reasons, insufficient(w.scalars[i].name))
+		}
+	}
+	return reasons
 }
 
-// lacks returns what is missing for a pod.
-func (r *room) lacks(wanted *[3]int64) int {
-	lacks := 0
+// lacks returns what is missing for a pod; zero if it fits.
+func (r *room) lacks(wanted *wantedRoom) int64 {
+	lacks := int64(0)
 	if r.pods < 1 {
 		lacks = lacksPods
 	}
-	for i, bit := range [3]int{lacksCPU, lacksMemory, lacksStorage} {
-		if wanted[i] > r.free[i] {
+	for i, bit := range [3]int64{lacksCPU, lacksMemory, lacksStorage} {
+		if amount := wanted.amounts[i]; amount > r.free[i] {
 			lacks |= bit
-			if wanted[i] > r.allocatable[i] {
+			if amount > r.allocatable[i] {
 				lacks |= lacksForever
 			}
+		}
+	}
+	for i := range wanted.scalars {
+		scalar := &wanted.scalars[i]
+		free, allocatable := r.scalar(scalar.name)
+		if scalar.amount <= free || scalar.served && allocatable <= 0 {
+			continue
+		}
+		lacks |= lackings << i
+		if scalar.amount > allocatable {
+			lacks |= lacksForever
 		}
 	}
 	return lacks
@@ -113,17 +187,26 @@ func (pl *Plugin) FilterSlots(ctx context.Context, state fwk.CycleState, pod *v1
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
-	if len(request.ScalarResources) > 0 {
+	wanted := pl.wantedRoom(request.Resource)
+	if len(wanted.scalars) > maxScalars {
 		for i, slot := range slots {
 			statuses[i] = pl.Filter(ctx, state, pod, nodes.NodeAt(slot))
 		}
 		return nil
 	}
-	rooms, wanted := pl.rooms.Rows(nodes), wantedRoom(request.Resource)
+	rooms := pl.rooms.Rows(nodes)
+	known := map[int64]*fwk.Status{} // by what is lacking
 	for i, slot := range slots {
-		if room := &rooms[slot]; !room.has(&wanted) {
-			statuses[i] = pl.rejections[room.lacks(&wanted)]
+		lacks := rooms[slot].lacks(wanted)
+		if lacks == 0 {
+			continue
 		}
+		status := known[lacks]
+		if status == nil {
+			status = pl.rejections.status(lacks, wanted)
+			known[lacks] = status
+		}
+		statuses[i] = status
 	}
 	return nil
 }

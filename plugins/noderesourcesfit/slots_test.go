@@ -4,25 +4,59 @@
 package noderesourcesfit_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
 )
 
 func TestFilterSlotsIsAsFilter(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	infos, pl := fixture.CrowdedNodes(random, 300), newPlugin(t, nil, nil)
-	for range 100 {
-		pod, state := fixture.AskingPod(random, "p"), framework.NewCycleState()
-		if _, status := pl.PreFilter(t.Context(), state, pod, nil); !status.IsSuccess() {
-			t.Fatal(status.Message())
-		}
-		fixture.CheckFilterSlots(t, pl, state, pod, infos)
+	ignoring := strategy(configv1.LeastAllocated, "cpu")
+	ignoring.IgnoredResources = []string{"example.com/nic"}
+	serving := &fixture.DeviceClasses{Serving: map[v1.ResourceName]string{gpu: "gpus"}}
+	for name, pl := range map[string]*noderesourcesfit.Plugin{
+		"defaults":                 newPlugin(t, nil, nil),
+		"a resource is ignored":    newPlugin(t, ignoring, nil),
+		"a DeviceClass serves one": newPlugin(t, nil, serving),
+	} {
+		t.Run(name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, 2))
+			infos := fixture.CrowdedNodes(random, 300)
+			for range 100 {
+				checkFilterSlots(t, pl, fixture.AskingPod(random, "p"), infos)
+			}
+		})
 	}
+}
+
+func TestFilterSlotsWithManyResources(t *testing.T) {
+	var offered, asked []string
+	for i := range 70 {
+		name := fmt.Sprintf("example.com/r%02d", i)
+		asked = append(asked, name, "2")
+		if i%3 > 0 {
+			offered = append(offered, name, fmt.Sprint(i%5))
+		}
+	}
+	infos := []*framework.NodeInfo{fixture.NodeInfo(fixture.Node("n", fixture.Allocatable(append(offered, "pods", "1")...)))}
+	for count := range len(asked)/2 + 1 {
+		checkFilterSlots(t, newPlugin(t, nil, nil), fixture.Pod("p", fixture.Container(asked[:2*count]...)), infos)
+	}
+}
+
+func checkFilterSlots(t *testing.T, pl *noderesourcesfit.Plugin, pod *v1.Pod, infos []*framework.NodeInfo) {
+	t.Helper()
+	state := framework.NewCycleState()
+	if _, status := pl.PreFilter(t.Context(), state, pod, nil); !status.IsSuccess() {
+		t.Fatal(status.Message())
+	}
+	fixture.CheckFilterSlots(t, pl, state, pod, infos)
 }
 
 func TestScoreSlotsIsAsScore(t *testing.T) {
@@ -51,4 +85,11 @@ func BenchmarkScoreSlots(b *testing.B) {
 	pl, state, pod := newPlugin(b, nil, nil), framework.NewCycleState(), requests("cpu", "100m", "memory", "123Mi")
 	fixture.CheckStatus(b, pl.PreScore(b.Context(), state, pod, nil), nil)
 	fixture.BenchmarkScoreSlots(b, pl, state, pod)
+}
+
+func BenchmarkFilterSlots(b *testing.B) {
+	pl, state, pod := newPlugin(b, nil, nil), framework.NewCycleState(), requests("cpu", "100m", "memory", "123Mi", gpu, "1")
+	_, status := pl.PreFilter(b.Context(), state, pod, nil)
+	fixture.CheckStatus(b, status, nil)
+	fixture.BenchmarkFilterSlots(b, pl, state, pod)
 }
