@@ -120,7 +120,7 @@ func (s *apiServer) serveObjects(w http.ResponseWriter, r *http.Request, resourc
 		"persistentvolumes": "PersistentVolume", "poddisruptionbudgets": "PodDisruptionBudget", "pods": "Pod",
 		"replicasets": "ReplicaSet", "replicationcontrollers": "ReplicationController", "resourceclaims": "ResourceClaim",
 		"resourceslices": "ResourceSlice", "services": "Service", "statefulsets": "StatefulSet", "storageclasses": "StorageClass",
-		"volumeattachments": "VolumeAttachment", "devicetaintrules": "DeviceTaintRule", "racks": "Rack",
+		"volumeattachments": "VolumeAttachment", "devicetaintrules": "DeviceTaintRule", "racks": "Rack", "configmaps": "ConfigMap",
 	}[resource]
 	if r.URL.Query().Get("watch") == "" {
 		fmt.Fprintf(w, `{"kind":"%sList","apiVersion":%q,"metadata":{"resourceVersion":"1"},"items":[%s]}`,

@@ -141,36 +141,54 @@ func TestRunNamesMissingPermissions(t *testing.T) {
 	r.answers("/readyz", 200)
 }
 
-// rackWatcher waits for a kind that somebody has to define.
-type rackWatcher struct{}
+// kindWatcher waits for objects of a kind.
+type kindWatcher struct{ resource fwk.EventResource }
 
-func (rackWatcher) Name() string { return "RackWatcher" }
+func (kindWatcher) Name() string { return "KindWatcher" }
 
-func (rackWatcher) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *fwk.Status {
+func (kindWatcher) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *fwk.Status {
 	return nil
 }
 
-func (rackWatcher) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
-	return []fwk.ClusterEventWithHint{{Event: fwk.ClusterEvent{Resource: "racks.v1.example.com", ActionType: fwk.Add}}}, nil
+func (w kindWatcher) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+	return []fwk.ClusterEventWithHint{{Event: fwk.ClusterEvent{Resource: w.resource, ActionType: fwk.Add}}}, nil
 }
 
-func TestRunWithoutACustomKind(t *testing.T) {
-	server := newAPIServer(t)
-	server.absent = []string{"racks"}
+// startWatching runs a scheduler with a plugin that waits for objects of a kind.
+func startWatching(t *testing.T, server *apiServer, resource fwk.EventResource) *running {
+	t.Helper()
 	config := filepath.Join(t.TempDir(), "scheduler.yaml")
 	text := `{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, leaderElection: {leaderElect: false},
-clientConnection: {contentType: application/json}, profiles: [{plugins: {multiPoint: {enabled: [{name: RackWatcher}]}}}]}`
+clientConnection: {contentType: application/json}, profiles: [{plugins: {multiPoint: {enabled: [{name: KindWatcher}]}}}]}`
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, server, []string{"--config=" + config, open},
-		app.WithPlugin("RackWatcher", func(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) { return rackWatcher{}, nil }))
-	r.answers("/readyz/sched-handler-sync", 200)
-	if code, body := r.get("/readyz/custom-kinds"); code != 500 || !strings.Contains(body, "racks.v1.example.com") {
-		t.Errorf("custom-kinds answers %d %s", code, body)
+	factory := func(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
+		return kindWatcher{resource}, nil
 	}
-	server.change(func() { server.absent = nil })
-	r.answers("/readyz", 200)
+	return start(t, server, []string{"--config=" + config, open}, app.WithPlugin("KindWatcher", factory))
+}
+
+// TestRunWithoutAKind is about kinds that nobody defined yet, and those of the core group that may not be read.
+func TestRunWithoutAKind(t *testing.T) {
+	for resource, plural := range map[fwk.EventResource]string{"racks.v1.example.com": "racks", "configmaps.v1.": "configmaps"} {
+		t.Run(plural, func(t *testing.T) {
+			server := newAPIServer(t)
+			server.absent = []string{plural}
+			r := startWatching(t, server, resource)
+			r.answers("/readyz/sched-handler-sync", 200)
+			if code, body := r.get("/readyz/custom-kinds"); code != 500 || !strings.Contains(body, string(resource)) {
+				t.Errorf("custom-kinds answers %d %s", code, body)
+			}
+			server.change(func() { server.absent = nil })
+			r.answers("/readyz", 200)
+			server.change(func() {
+				if !slices.Contains(server.asked, plural) {
+					t.Errorf("%s were never listed, only %q", plural, server.asked)
+				}
+			})
+		})
+	}
 }
 
 func TestRunWritesTheConfiguration(t *testing.T) {

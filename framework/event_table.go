@@ -45,7 +45,7 @@ func Actions() []EventAction {
 }
 
 // Resources returns the table of events: every resource that the scheduler watches without being told how. Resources
-// that are not in it are custom ones, named plural.version.group (see [ParseCustomResource]).
+// that are not in it are custom ones, or others of the API server, named plural.version.group (see [ParseCustomResource]).
 func Resources() []EventResource {
 	core := schema.GroupVersion{Version: "v1"}
 	storage := schema.GroupVersion{Group: "storage.k8s.io", Version: "v1"}
@@ -143,15 +143,21 @@ func LookupResource(name fwk.EventResource) (EventResource, bool) {
 	return EventResource{}, false
 }
 
-// ParseCustomResource reads the name of a custom resource, plural.version.group, such as foos.v1.example.com. It
+// ParseCustomResource reads the name of a resource that the table does not have, plural.version.group, such as
+// foos.v1.example.com. The core group has an empty name, so that ConfigMaps are configmaps.v1. with a dot at the end. It
 // reports false for anything else.
 func ParseCustomResource(name fwk.EventResource) (schema.GroupVersionResource, bool) {
 	plural, rest, _ := strings.Cut(string(name), ".")
 	version, group, found := strings.Cut(rest, ".")
-	if !found || plural == "" || version == "" || group == "" || strings.Contains(string(name), "/") {
+	if !found || plural == "" || version == "" || strings.Contains(string(name), "/") {
 		return schema.GroupVersionResource{}, false
 	}
 	return schema.GroupVersionResource{Group: group, Version: version, Resource: plural}, true
+}
+
+// CustomResource returns the name that [ParseCustomResource] reads.
+func CustomResource(resource schema.GroupVersionResource) fwk.EventResource {
+	return fwk.EventResource(resource.Resource + "." + resource.Version + "." + resource.Group)
 }
 
 // AllEvents is what a plugin is registered for that does not say which events could help the pods it rejects: every

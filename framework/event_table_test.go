@@ -220,12 +220,16 @@ func TestParseCustomResource(t *testing.T) {
 		{"foos.v1.example.com/Foo", gvr("", "", ""), false},
 		{".v1.example.com", gvr("", "", ""), false},
 		{"foos..example.com", gvr("", "", ""), false},
-		{"foos.v1.", gvr("", "", ""), false},
+		{"configmaps.v1.", gvr("", "v1", "configmaps"), true},
+		{"foos..", gvr("", "", ""), false},
 	}
 	for _, test := range tests {
 		got, ok := framework.ParseCustomResource(test.name)
 		if diff := cmp.Diff(test.want, got); diff != "" || ok != test.wantOK {
 			t.Errorf("ParseCustomResource(%q) = %t, want %t (-want +got):\n%s", test.name, ok, test.wantOK, diff)
+		}
+		if ok && framework.CustomResource(got) != test.name {
+			t.Errorf("CustomResource(%v) = %q, want %q", got, framework.CustomResource(got), test.name)
 		}
 	}
 	for _, row := range framework.Resources() {

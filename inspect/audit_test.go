@@ -122,11 +122,24 @@ func TestBlame(t *testing.T) {
 		accepts: func(_ fwk.Handle, _ *v1.Pod, node *v1.Node) bool { return len(node.Status.Images) > 0 },
 		events:  []fwk.ClusterEventWithHint{on(fwk.Node, fwk.Add|fwk.Update, nil)},
 	}
+	settings := &scripted{
+		name: "Settings",
+		accepts: func(handle fwk.Handle, _ *v1.Pod, _ *v1.Node) bool {
+			maps, err := handle.SharedInformerFactory().Core().V1().ConfigMaps().Lister().List(labels.Everything())
+			return err == nil && len(maps) > 0
+		},
+		events: []fwk.ClusterEventWithHint{on(fwk.Node, fwk.Add, nil), on("configmaps.v1.", fwk.Update, nil)},
+	}
 	tests := map[string]struct {
 		plugin *scripted
 		input  string
 		want   inspect.Blame
 	}{
+		"an event of a kind of the core group": {
+			settings, documents(node("n1", ""), pod("web", "1", ""),
+				scenario("{at: 10s, create: {apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: default}}}")),
+			inspect.Blame{Plugin: "Settings", Event: "configmaps.v1.Add", Why: inspect.WhyNotRegistered},
+		},
 		"the hint says so": {
 			label(&scripted{events: []fwk.ClusterEventWithHint{on(fwk.Node, fwk.Add|fwk.UpdateNodeLabel, skips)}}), labelled,
 			inspect.Blame{Plugin: "Rack", Event: "NodeUpdateNodeLabel", Why: inspect.WhySkipped},

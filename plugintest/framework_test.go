@@ -21,6 +21,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/nodeaffinity"
 	"github.com/rouse-scheduler/rouse/plugins/prioritysort"
 	"github.com/rouse-scheduler/rouse/plugintest"
@@ -302,7 +303,15 @@ func TestWakes(t *testing.T) {
 		on(fwk.Node, fwk.UpdateNodeTaint, nil),
 		on(fwk.StorageClass, fwk.Update, nil),
 		on("foos.v1.example.com", fwk.Delete, nil),
+		on("configmaps.v1.", fwk.Add|fwk.Update, framework.HintFor(func(_ klog.Logger, _ *v1.Pod, _, changed *unstructured.Unstructured) (fwk.QueueingHint, error) {
+			if open, _, err := unstructured.NestedString(changed.Object, "data", "open"); open != "yes" {
+				return fwk.QueueSkip, err
+			}
+			return fwk.Queue, nil
+		})),
 	), plugintest.Options{})
+	shut := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "door"}}
+	open := &v1.ConfigMap{ObjectMeta: shut.ObjectMeta, Data: map[string]string{"open": "yes"}}
 	pod, other, node := limited("web"), limited("other").Node("n1"), plugintest.Node("n1")
 	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}}
 	slow := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: "slow"}
@@ -328,6 +337,9 @@ func TestWakes(t *testing.T) {
 		{"node labelled", plugintest.Updated(node.Build(), node.Label("a", "b").Build()), false},
 		{"storage class updated", plugintest.Updated(class, slow), true},
 		{"storage class deleted", plugintest.Deleted(class), false},
+		{"config map added", plugintest.Added(shut), false},
+		{"config map updated", plugintest.Updated(shut, open), true},
+		{"config map deleted", plugintest.Deleted(open), false},
 		{"custom object deleted", plugintest.Deleted(custom), true},
 		{"custom object added", plugintest.Added(custom), false},
 	}

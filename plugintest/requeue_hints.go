@@ -104,7 +104,7 @@ func (c *requeueCheck) exampleOf(resource fwk.EventResource) any {
 	}
 	for _, transition := range c.transitions {
 		if resourceOf(transition.object()) == resource {
-			return transition.object()
+			return delivered(resource, transition.object())
 		}
 	}
 	row, known := framework.LookupResource(resource)

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -24,15 +25,9 @@ func (f *Framework) Wakes(pod *v1.Pod, transition Transition) bool {
 	if err := transition.check(); err != nil {
 		f.t.Fatalf("asking hints about a transition: %v", err)
 	}
-	var before, after any // untyped, so that hints see nil where there is no object
-	if transition.before != nil {
-		before = transition.before
-	}
-	if transition.after != nil {
-		after = transition.after
-	}
 	wakes := false
 	for _, event := range transition.events(pod.UID) {
+		before, after := delivered(event.Resource, transition.before), delivered(event.Resource, transition.after)
 		for _, registration := range f.Registrations()[f.name] {
 			switch {
 			case !framework.Matches(registration.Event, event):
@@ -55,6 +50,24 @@ func (tr Transition) events(waiting types.UID) []fwk.ClusterEvent {
 	events := changeOf(tr.before, tr.after).Events(waiting)
 	// Plugins can register events of other waiting pods, but the scheduler never announces them.
 	return slices.DeleteFunc(events, func(event fwk.ClusterEvent) bool { return event.Resource == fwk.UnscheduledPod })
+}
+
+// delivered returns an object as a hint gets it with an event of a resource: without its Go type if the resource is none
+// of the table of events, and an untyped nil if there is no object.
+func delivered(resource fwk.EventResource, object apiruntime.Object) any {
+	_, untyped := framework.ParseCustomResource(resource)
+	_, already := object.(*unstructured.Unstructured)
+	switch {
+	case object == nil:
+		return nil
+	case !untyped || already:
+		return object
+	}
+	// Only values that cannot be written as JSON fail, and API types have none.
+	fields, _ := apiruntime.DefaultUnstructuredConverter.ToUnstructured(object)
+	converted := &unstructured.Unstructured{Object: fields}
+	converted.SetGroupVersionKind(kindOf(object))
+	return converted
 }
 
 func changeOf(before, after apiruntime.Object) simulate.Change {

@@ -98,15 +98,12 @@ func (c Change) action() fwk.ActionType {
 }
 
 // resource returns what events of the kind are registered for: the name in the table of events, or else
-// plural.version.group. Other kinds of the core group cannot be registered, and go by their own name.
+// plural.version.group.
 func (c Change) resource() fwk.EventResource {
 	for _, row := range framework.Resources() {
 		if row.Informer == c.Resource {
 			return row.Name
 		}
 	}
-	if c.Resource.Group == "" {
-		return fwk.EventResource(c.Kind)
-	}
-	return fwk.EventResource(c.Resource.Resource + "." + c.Resource.Version + "." + c.Resource.Group)
+	return framework.CustomResource(c.Resource)
 }

@@ -301,7 +301,7 @@ func (c *Cluster) watched(resource schema.GroupVersionResource) bool {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	found := c.store.collections[resource]
-	return found != nil && found.informer.used
+	return found != nil && found.used()
 }
 
 // Report says what has become of everything so far.

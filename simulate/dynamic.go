@@ -4,6 +4,8 @@
 package simulate
 
 import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/dynamic/dynamiclister"
@@ -13,7 +15,8 @@ import (
 
 var _ dynamicinformer.DynamicSharedInformerFactory = &dynamicFactory{}
 
-// dynamicFactory hands out informers of custom kinds. A kind that nobody asked for does not exist in the cluster.
+// dynamicFactory hands out informers whose objects have no Go type. A custom kind that nobody asked for does not exist in
+// the cluster.
 type dynamicFactory struct {
 	store *store
 }
@@ -29,7 +32,34 @@ func (f *dynamicFactory) ForResource(resource schema.GroupVersionResource) infor
 			resource:         resource,
 		})
 	}
-	return dynamicInformer{collection: c}
+	return dynamicInformer{resource: resource, informer: c.dynamic()}
+}
+
+// dynamic returns the informer that shows objects without their type.
+func (c *collection) dynamic() *informer {
+	if c.custom() {
+		return c.informer
+	}
+	if c.untyped == nil {
+		c.untyped = newInformer(nil)
+		for _, key := range c.informer.indexer.ListKeys() {
+			known, _, _ := c.informer.indexer.GetByKey(key)
+			c.untyped.deliver(key, withoutType(c.kind, known.(object)))
+		}
+	}
+	return c.untyped
+}
+
+// withoutType returns an object as a dynamic client reads it; nil if there is none.
+func withoutType(k *kind, typed object) apiruntime.Object {
+	if typed == nil {
+		return nil
+	}
+	// Only values that cannot be written as JSON fail, and API types have none.
+	fields, _ := apiruntime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	untyped := &unstructured.Unstructured{Object: fields}
+	untyped.SetGroupVersionKind(k.GroupVersionKind)
+	return untyped
 }
 
 // Start implements dynamicinformer.DynamicSharedInformerFactory. There is nothing to start.
@@ -45,14 +75,15 @@ func (f *dynamicFactory) WaitForCacheSync(<-chan struct{}) map[schema.GroupVersi
 }
 
 type dynamicInformer struct {
-	collection *collection
+	resource schema.GroupVersionResource
+	informer *informer
 }
 
 // Informer implements informers.GenericInformer.
-func (i dynamicInformer) Informer() clientcache.SharedIndexInformer { return i.collection.informer }
+func (i dynamicInformer) Informer() clientcache.SharedIndexInformer { return i.informer }
 
 // Lister implements informers.GenericInformer.
 func (i dynamicInformer) Lister() clientcache.GenericLister {
-	lister := dynamiclister.New(i.collection.informer.GetIndexer(), i.collection.resource)
+	lister := dynamiclister.New(i.informer.GetIndexer(), i.resource)
 	return dynamiclister.NewRuntimeObjectShim(lister)
 }

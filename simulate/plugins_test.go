@@ -109,6 +109,66 @@ func TestCustomKindWakesPod(t *testing.T) {
 	}
 }
 
+// announced is a plugin that rejects every pod until a hint about an object says that the pods may go ahead. The object
+// is of a kind that is not in the table of events, so that it comes without its Go type.
+func announced(resource fwk.EventResource, path ...string) func(fwk.Handle) fwk.Plugin {
+	return func(fwk.Handle) fwk.Plugin {
+		open := false
+		hint := framework.HintFor(func(_ klog.Logger, _ *v1.Pod, _, changed *unstructured.Unstructured) (fwk.QueueingHint, error) {
+			if changed == nil {
+				return fwk.QueueSkip, nil
+			}
+			value, _, err := unstructured.NestedString(changed.Object, path...)
+			if open = value == "yes"; !open {
+				return fwk.QueueSkip, err
+			}
+			return fwk.Queue, nil
+		})
+		return &filterPlugin{
+			events: []fwk.ClusterEventWithHint{{
+				Event:          fwk.ClusterEvent{Resource: resource, ActionType: fwk.Add | fwk.Update},
+				QueueingHintFn: hint,
+			}},
+			filter: func(*v1.Pod) *fwk.Status {
+				if open {
+					return nil
+				}
+				return fwk.NewStatus(fwk.Unschedulable, "not yet")
+			},
+		}
+	}
+}
+
+// TestKindsWithATypeWakePods is about kinds that Kubernetes has but the table of events does not. Dynamic informers
+// deliver them, in the core group too, whose name is empty.
+func TestKindsWithATypeWakePods(t *testing.T) {
+	label := []string{"metadata", "labels", "open"}
+	tests := map[string]struct {
+		resource fwk.EventResource
+		path     []string
+		patch    string
+	}{
+		"ConfigMap":  {"configmaps.v1.", []string{"data", "open"}, "{apiVersion: v1, kind: ConfigMap, metadata: {name: q, namespace: default}, data: {open: 'yes'}}"},
+		"Secret":     {"secrets.v1.", label, "{apiVersion: v1, kind: Secret, metadata: {name: q, namespace: default, labels: {open: 'yes'}}}"},
+		"Deployment": {"deployments.v1.apps", label, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: q, namespace: default, labels: {open: 'yes'}}}"},
+		"Node, by another name than that of the table": {"nodes.v1.", label, "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {open: 'yes'}}}"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			report := run(t, documents(
+				strings.ReplaceAll(strings.ReplaceAll(test.patch, "'yes'", "'no'"), "n1", "n2"), node("n1", ""), pod("a", "1", ""), scenario(
+					"{expect: {pods: [{name: a, pool: unschedulable}]}}",
+					"{at: 10s, patch: "+test.patch+"}",
+					"{expect: {pods: [{name: a, pool: bound, wokenBy: "+string(test.resource)+"Update}]}}",
+				)), withPlugin(t, "Test", announced(test.resource, test.path...)))
+			wantNoFailures(t, report)
+			if len(report.Warnings) > 0 {
+				t.Errorf("warnings: %q", report.Warnings)
+			}
+		})
+	}
+}
+
 func TestCustomKindWithAnIrregularPlural(t *testing.T) {
 	input := documents(
 		`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: quotas.example.com},

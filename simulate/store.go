@@ -42,11 +42,19 @@ type store struct {
 	used  map[types.UID]bool
 }
 
-// collection has the objects of one kind, by namespace/name, and the informer that shows them.
+// collection has the objects of one kind, by namespace/name, and the informers that show them.
 type collection struct {
 	*kind
 	objects  map[string]object
 	informer *informer
+	// untyped shows the objects of a kind that has a Go type without it, as dynamic informers do; nil until somebody asks
+	// for it.
+	untyped *informer
+}
+
+// used tells whether somebody wants to know about the kind.
+func (c *collection) used() bool {
+	return c.informer.used || c.untyped != nil && c.untyped.used
 }
 
 // change is one object that was created, changed or, if it has no current state, deleted.

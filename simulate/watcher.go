@@ -37,10 +37,13 @@ func (nobody) Changed(Change) {}
 func (nobody) Worked()        {}
 func (nobody) Settled()       {}
 
-// deliverTo hands a change to its informer, and tells the watcher if anybody could see it.
+// deliverTo hands a change to the informers of its kind, and tells the watcher if anybody could see it.
 func (c *Cluster) deliverTo(made change) {
 	to := made.collection.informer
 	to.deliver(made.key, made.current)
+	if untyped := made.collection.untyped; untyped != nil {
+		untyped.deliver(made.key, withoutType(made.collection.kind, made.current))
+	}
 	old, current := to.shown(made.previous), to.shown(made.current)
 	if old == nil && current == nil {
 		return

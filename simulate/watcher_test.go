@@ -133,7 +133,7 @@ func TestEventsOfChanges(t *testing.T) {
 	want := map[string]string{
 		"Namespace default was added":   "[NamespaceAdd]",
 		"StorageClass fast was added":   "[storage.k8s.io/StorageClassAdd]",
-		"Service default/web was added": "[ServiceAdd]",
+		"Service default/web was added": "[services.v1.Add]",
 		"Node n1 was added":             "[NodeAdd]",
 		"Node n1 was changed":           "[NodeUpdateNodeLabel NodeUpdateNodeTaint][]",
 		"Node n1 was deleted":           "[NodeDelete]",
