@@ -77,7 +77,7 @@ func expandFolders(paths []string) []string {
 
 // isConfiguration tells whether the first document of a file is a scheduler configuration, of whatever version.
 func isConfiguration(path string) bool {
-	text, err := os.ReadFile(path)
+	text, err := manifest.ReadFile(path, manifest.MaxFileSize)
 	if err != nil || !bytes.Contains(text, []byte(configurationKind)) {
 		return false
 	}

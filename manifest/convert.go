@@ -26,6 +26,9 @@ type conversion struct {
 
 // convert turns YAML into JSON.
 func (d *Document) convert() conversion {
+	if err := d.checkAliases(); err != nil {
+		return conversion{err: err}
+	}
 	data, strictErr := guard(func() ([]byte, error) { return yaml.YAMLToJSONStrict(d.Raw) })
 	if strictErr == nil {
 		return conversion{json: data}

@@ -54,6 +54,9 @@ func (d *Document) decodeValue(path string, data []byte, into any, strict bool) 
 	if target.Kind() != reflect.Pointer || target.IsNil() {
 		return fmt.Errorf("decoding %s: the target must be a non-nil pointer, not %T", d.File, into)
 	}
+	if huge := d.quantityFaults(path, data, target.Type()); len(huge) > 0 {
+		return huge.Err()
+	}
 	strictErrors, err := unmarshal(data, into)
 	if err == nil {
 		return d.strictFaults(path, strictErrors, target.Type(), strict).Err()

@@ -88,9 +88,12 @@ func (d *Document) conversion() *conversion {
 	d.convertOnce.Do(func() {
 		if d.isJSON {
 			d.converted = conversion{json: d.Raw}
-			return
+		} else {
+			d.converted = d.convert()
 		}
-		d.converted = d.convert()
+		if err := d.checkDepth(d.converted.json); err != nil {
+			d.converted = conversion{err: err}
+		}
 	})
 	return &d.converted
 }

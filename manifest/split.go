@@ -7,14 +7,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"unicode/utf8"
 )
 
-// Load reads a file and splits it into documents. An error of the operating
+// Load reads a file of up to MaxFileSize bytes and splits it into documents. An error of the operating
 // system is returned unchanged; see Split for the others.
 func Load(path string) ([]*Document, error) {
-	data, err := os.ReadFile(path)
+	data, err := ReadFile(path, MaxFileSize)
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +173,8 @@ func objectLength(text []byte) (length int, isJSON bool) {
 // looksLikeJSON tells whether text begins like a JSON object: a brace, then a
 // quoted key.
 func looksLikeJSON(text []byte) bool {
-	rest, found := bytes.CutPrefix(bytes.TrimSpace(text), []byte("{"))
-	return found && bytes.HasPrefix(bytes.TrimSpace(rest), []byte(`"`))
+	rest, found := bytes.CutPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
+	return found && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"`))
 }
 
 func (s *splitter) add(text []byte, at Position, isJSON bool) {

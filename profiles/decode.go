@@ -5,7 +5,6 @@ package profiles
 
 import (
 	"fmt"
-	"os"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -19,10 +18,13 @@ import (
 
 const configurationKind = "KubeSchedulerConfiguration"
 
+// maxSize is how many bytes a configuration may have: more than an object of an API server, such as a ConfigMap, can.
+const maxSize = manifest.MaxObjectSize
+
 // Load reads a configuration file; see Parse. An error of the operating system is
 // returned unchanged.
 func Load(path string, opts Options) (*Configuration, error) {
-	data, err := os.ReadFile(path)
+	data, err := manifest.ReadFile(path, maxSize)
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +174,9 @@ func decodeArgs(document *manifest.Document, catalog argsCatalog, path string, c
 	if !catalog.has(config.Name) {
 		if len(raw) == 0 {
 			return PluginConfig{Name: config.Name}, nil
+		}
+		if err := document.CheckNumbers(path, raw); err != nil { // plugins decode them
+			return PluginConfig{}, err
 		}
 		args := &apiruntime.Unknown{Raw: raw, ContentType: apiruntime.ContentTypeJSON}
 		return PluginConfig{Name: config.Name, Args: args}, nil

@@ -123,7 +123,11 @@ func newLoader() *loader {
 }
 
 func (l *loader) finish() (*Input, error) {
+	full := l.full()
 	if err := l.faults.Err(); err != nil {
+		if full {
+			err = manifest.ErrorList{err, fmt.Errorf("too many errors; what follows was not read")}
+		}
 		return nil, &InputError{err}
 	}
 	slices.SortStableFunc(l.input.objects, func(a, b *loadedObject) int {
@@ -156,12 +160,13 @@ func (l *loader) readStdin(stdin io.Reader) {
 		l.faults.Add(errors.New("-: there is no standard input to read from"))
 		return
 	}
-	data, err := io.ReadAll(stdin)
+	const name = "standard input"
+	data, err := manifest.Read(name, stdin, manifest.MaxFileSize)
 	if err != nil {
-		l.faults.Add(fmt.Errorf("reading standard input: %w", err))
+		l.faults.Add(err)
 		return
 	}
-	l.split("standard input", data)
+	l.split(name, data)
 }
 
 func (l *loader) readFolder(folder string) {
@@ -200,26 +205,35 @@ func (l *loader) split(name string, data []byte) {
 func (l *loader) readDocuments(documents []*manifest.Document, err error) {
 	l.faults.Add(err)
 	for _, document := range documents {
+		if l.full() {
+			return
+		}
 		l.readDocument(document)
 	}
 }
 
+// maxFaults is how many faults of an input are reported at most, or a few more.
+const maxFaults = 1000
+
+// full reports whether there are as many faults as anybody reads, so that the rest of the input is not looked at.
+func (l *loader) full() bool { return len(l.faults) >= maxFaults }
+
 // readDocument takes an object, a list of objects or a scenario.
 func (l *loader) readDocument(document *manifest.Document) {
 	header, err := document.Header()
+	if err != nil {
+		l.faults.Add(err)
+		return
+	}
+	data, err := document.JSON()
 	switch {
 	case err != nil:
 		l.faults.Add(err)
 	case isScenario(header):
 		l.readScenario(document, header)
-	case strings.HasSuffix(header.Kind, "List"):
-		l.readList(document, header)
+	case isList(header):
+		l.readList(source{document: document}, data, header)
 	default:
-		data, err := document.JSON()
-		if err != nil {
-			l.faults.Add(err)
-			return
-		}
 		l.readObject(source{document: document}, data, header)
 	}
 }

@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,30 +21,41 @@ import (
 // kindOf returns the kind of an object that was just read.
 func kindOf(o object) schema.GroupVersionKind { return o.GetObjectKind().GroupVersionKind() }
 
-// readList takes the objects of a list. The items of a list of one kind, such as PodList, may leave their kind out.
-func (l *loader) readList(document *manifest.Document, header manifest.Header) {
+// isList reports whether a document or an item is a list of objects.
+func isList(header manifest.Header) bool { return strings.HasSuffix(header.Kind, "List") }
+
+// readList takes the objects of a list, and of the lists in it. The items of a list of one kind, such as PodList, may
+// leave their kind out.
+func (l *loader) readList(from source, data []byte, header manifest.Header) {
 	var list struct {
 		Items []json.RawMessage `json:"items"`
 	}
-	if err := document.DecodeLenient(&list); err != nil {
+	if err := from.decodeLenient(data, &list); err != nil {
 		l.faults.Add(err)
 		return
 	}
+	items := from.field("items")
 	for i, item := range list.Items {
-		from := source{document, "items"}.field(indexed(i))
+		if l.full() {
+			return
+		}
+		from := items.field(indexed(i))
 		of, err := headerOf(from, item)
 		if err != nil {
 			l.faults.Add(err)
 			continue
 		}
-		if isScenario(of) {
-			l.faults.Add(from.errorf("a %s is a document of its own and cannot be part of a list", scenarioKind))
-			continue
-		}
 		if element := strings.TrimSuffix(header.Kind, "List"); of.Kind == "" && element != "" {
 			of.Kind, of.APIVersion = element, header.APIVersion
 		}
-		l.readObject(from, item, of)
+		switch {
+		case isScenario(of):
+			l.faults.Add(from.errorf("a %s is a document of its own and cannot be part of a list", scenarioKind))
+		case isList(of):
+			l.readList(from, item, of)
+		default:
+			l.readObject(from, item, of)
+		}
 	}
 }
 
@@ -109,9 +121,15 @@ func (l *loader) decodeObject(from source, data []byte, header manifest.Header) 
 	if err != nil {
 		return nil, from.field("apiVersion").errorf("%w", err)
 	}
+	if err := checkSize(from, data); err != nil {
+		return nil, err
+	}
 	gvk := version.WithKind(header.Kind)
 	k := l.kinds.scheduled(gvk)
 	if k == nil {
+		if err := from.document.CheckQuantities(from.path, data, l.kinds.find(gvk).newObject()); err != nil {
+			return nil, err
+		}
 		other := &unstructured.Unstructured{}
 		if err := from.document.DecodeFieldLenient(from.path, data, &other.Object); err != nil {
 			return nil, err
@@ -128,6 +146,18 @@ func (l *loader) decodeObject(from source, data []byte, header manifest.Header) 
 		typed.SetNamespace("default")
 	}
 	return typed, nil
+}
+
+// checkSize refuses an object that is longer than any request that an API server reads, white space not counted.
+func checkSize(from source, data []byte) error {
+	if len(data) <= manifest.MaxObjectSize {
+		return nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, data); err == nil && compact.Len() <= manifest.MaxObjectSize {
+		return nil
+	}
+	return from.errorf("the object has more than %d bytes, which no API server accepts", manifest.MaxObjectSize)
 }
 
 // decodeTyped decodes strictly, but only warns of fields that the type does not have.

@@ -226,8 +226,11 @@ func (l *loader) readAction(step *Step, from source, raw []byte) error {
 
 // checkPatch reports values of the wrong type in a part of an object.
 func (l *loader) checkPatch(k *kind, from source, raw []byte) error {
+	if err := checkSize(from, raw); err != nil {
+		return err
+	}
 	if !k.scheduling {
-		return nil
+		return from.document.CheckQuantities(from.path, raw, k.newObject())
 	}
 	return l.decodeTyped(from, raw, k.newObject())
 }
@@ -237,6 +240,12 @@ func (l *loader) checkPatch(k *kind, from source, raw []byte) error {
 func (l *loader) stepKind(from source, header manifest.Header) (*kind, error) {
 	if header.Kind == "" || header.APIVersion == "" {
 		return nil, from.errorf("the object needs apiVersion and kind")
+	}
+	if isScenario(header) {
+		return nil, from.errorf("a %s is a document of its own and cannot be made by a step", scenarioKind)
+	}
+	if isList(header) {
+		return nil, from.errorf("a step is about one object, not a list; make it a step for each, with the same time")
 	}
 	version, err := schema.ParseGroupVersion(header.APIVersion)
 	if err != nil {
