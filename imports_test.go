@@ -44,7 +44,7 @@ func layers() []layer {
 		{folder: "features", may: nil},
 		{folder: "extender", may: []string{"profiles", "framework"}},
 		{folder: "plugintest", may: belowInspect},
-		{folder: "simulate", may: belowSimulate},
+		{folder: "simulate", may: append([]string{"internal/fuzzlimit"}, belowSimulate...)},
 		{folder: "metrics", may: belowSimulate},
 		{folder: "scheduler", may: belowScheduler},
 		{folder: "plugins", may: belowPlugins},
@@ -52,9 +52,10 @@ func layers() []layer {
 		{folder: "apiwrite", may: nil},
 		{folder: "queue", may: belowQueue},
 		{folder: "cache", may: belowQueue},
-		{folder: "profiles", may: []string{"manifest", "framework"}},
-		{folder: "manifest", may: nil},
-		{folder: "framework", may: nil},
+		{folder: "profiles", may: []string{"internal/fuzzlimit", "manifest", "framework"}},
+		{folder: "manifest", may: []string{"internal/fuzzlimit"}},
+		{folder: "framework", may: []string{"internal/fuzzlimit"}},
+		{folder: "internal/fuzzlimit", may: nil},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/internal/fuzzlimit"
 )
 
 // matchResources stand for every way in which two resources can be related.
@@ -99,6 +100,7 @@ func FuzzMatches(f *testing.F) {
 	f.Add(uint8(0), uint16(fwk.None), uint8(5), uint16(fwk.Add))
 	resources := matchResources()
 	f.Fuzz(func(t *testing.T, registeredResource uint8, registeredActions uint16, happenedResource uint8, happenedActions uint16) {
+		defer fuzzlimit.Limits{}.Start()()
 		registered := fwk.ClusterEvent{
 			Resource:   resources[int(registeredResource)%len(resources)],
 			ActionType: fwk.ActionType(registeredActions) & fwk.All,

@@ -6,6 +6,8 @@ package manifest
 import (
 	"strings"
 	"testing"
+
+	"github.com/rouse-scheduler/rouse/internal/fuzzlimit"
 )
 
 // FuzzSplit checks that no text makes the package panic and that every error
@@ -21,6 +23,7 @@ func FuzzSplit(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzzlimit.Limits{}.Start()()
 		documents, err := Split("name.yaml", data)
 		checkNamed(t, err)
 		for _, document := range documents {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rouse-scheduler/rouse/internal/fuzzlimit"
 )
 
 // FuzzParse checks that no text makes Parse panic, that errors name the file, and
@@ -36,6 +38,7 @@ func FuzzParse(f *testing.F) {
 	}
 	opts := Options{KnownPlugins: knownPlugins()}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzzlimit.Limits{}.Start()()
 		config, err := Parse("name.yaml", data, opts)
 		for _, line := range lines(err) {
 			if err != nil && !strings.HasPrefix(err.Error(), "name.yaml:") {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rouse-scheduler/rouse/internal/fuzzlimit"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
@@ -41,6 +42,7 @@ func seed(f *testing.F) {
 func FuzzLoad(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzzlimit.Limits{}.Start()()
 		input, err := simulate.Parse("fuzz.yaml", data)
 		if err == nil {
 			if input == nil {
@@ -59,6 +61,7 @@ func FuzzLoad(f *testing.F) {
 func FuzzRun(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzzlimit.Limits{}.Start()()
 		if len(data) > 10_000 {
 			return
 		}
