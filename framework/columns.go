@@ -30,7 +30,8 @@ type SlotLister interface {
 	NodeAt(slot int) fwk.NodeInfo
 	// Slot returns the slot of a node, and whether there is such a node.
 	Slot(nodeName string) (int, bool)
-	// SlotOrder returns the slots of the nodes in NodeInfos().List(), index by index. It must not be changed.
+	// SlotOrder returns the slots of the nodes in NodeInfos().List(), index by index. It must not be changed. An update may
+	// replace the elements of both, but each by a node of the same name: with other nodes, the list is a new one.
 	SlotOrder() []int
 	// ChangedSince yields the slots whose node, or whose pods, changed after a generation, once each.
 	ChangedSince(generation int64) iter.Seq[int]

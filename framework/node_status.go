@@ -24,7 +24,9 @@ type NodeToStatus struct {
 
 // statusList is a status for each of a list of nodes, most of which share few.
 type statusList struct {
-	nodes    []fwk.NodeInfo
+	nodes []fwk.NodeInfo
+	// names are those of the nodes; nil asks the nodes, which is only right as long as the list is not changed.
+	names    []string
 	statuses []*fwk.Status
 	// which has an index in statuses plus one for each node, zero for nodes without a status of their own.
 	which []int32
@@ -42,10 +44,12 @@ func NewDefaultNodeToStatus() *NodeToStatus {
 }
 
 // NewNodeStatusList is NewDefaultNodeToStatus with statuses of its own for a list of nodes: statuses[which[i]-1] for the
-// node at index i, none where which is zero. It keeps the slices, of which only the names of the nodes may not change.
-func NewNodeStatusList(nodes []fwk.NodeInfo, which []int32, statuses []*fwk.Status) *NodeToStatus {
+// node at index i, none where which is zero. It keeps the slices. The names are those
+// of the nodes, index by index; with them, the elements of nodes are not read and may change afterwards. They may be nil
+// where the result is not kept.
+func NewNodeStatusList(nodes []fwk.NodeInfo, names []string, which []int32, statuses []*fwk.Status) *NodeToStatus {
 	m := NewDefaultNodeToStatus()
-	m.list = statusList{nodes: nodes, which: which, statuses: statuses}
+	m.list = statusList{nodes: nodes, names: names, which: which, statuses: statuses}
 	return m
 }
 
@@ -58,7 +62,7 @@ func (m *NodeToStatus) byName() map[string]*fwk.Status {
 		m.explicit = make(map[string]*fwk.Status, len(m.list.which))
 		for i, which := range m.list.which {
 			if which > 0 {
-				m.explicit[m.list.nodes[i].Node().Name] = m.list.statuses[which-1]
+				m.explicit[m.list.nameAt(i)] = m.list.statuses[which-1]
 			}
 		}
 	}
@@ -72,8 +76,8 @@ func (m *NodeToStatus) Get(nodeName string) *fwk.Status {
 	}
 	if m.list.which != nil && m.explicit == nil && m.lookups < fewLookups {
 		m.lookups++
-		for i, node := range m.list.nodes {
-			if node.Node().Name == nodeName {
+		for i := range m.list.nodes {
+			if m.list.nameAt(i) == nodeName {
 				return m.list.at(i, m.absent)
 			}
 		}
@@ -197,4 +201,11 @@ func (l *statusList) at(i int, absent *fwk.Status) *fwk.Status {
 		return l.statuses[which-1]
 	}
 	return absent
+}
+
+func (l *statusList) nameAt(i int) string {
+	if l.names == nil {
+		return l.nodes[i].Node().Name
+	}
+	return l.names[i]
 }

@@ -33,7 +33,7 @@ func BenchmarkRemember(b *testing.B) {
 			which[i] = int32(1 + i%len(statuses))
 		}
 		fit := &framework.FitError{NumAllNodes: len(which), Diagnosis: framework.Diagnosis{
-			NodeToStatus:         framework.NewNodeStatusList(make([]fwk.NodeInfo, len(which)), which, statuses),
+			NodeToStatus:         framework.NewNodeStatusList(make([]fwk.NodeInfo, len(which)), nil, which, statuses),
 			UnschedulablePlugins: sets.New("NodeResourcesFit", "TaintToleration"),
 		}}
 		failure := scheduler.Failure{Status: fwk.AsStatus(fit), Diagnosis: &fit.Diagnosis}

@@ -59,6 +59,28 @@ type columns struct {
 	sums                                 []int64
 	verdicts                             []verdict
 	slots                                []int
+	named                                nodeNames
+}
+
+// nodeNames are the names of the nodes of a list.
+type nodeNames struct {
+	list  []fwk.NodeInfo
+	names []string
+}
+
+// of returns the names of the nodes of a list, which may be the same as before, with nodes replaced by others of the same
+// name. They are made once, and may be kept.
+func (n *nodeNames) of(list []fwk.NodeInfo) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	if len(n.list) != len(list) || &n.list[0] != &list[0] {
+		n.list, n.names = list, make([]string, len(list))
+		for i, node := range list {
+			n.names[i] = node.Node().Name
+		}
+	}
+	return n.names
 }
 
 // filterRole is what a Filter plugin offers to a search; either may be nil.
@@ -259,5 +281,5 @@ func (s *search) rejections() *framework.NodeToStatus {
 			byPosition[i] = int32(v-firstRejection) + 1
 		}
 	}
-	return framework.NewNodeStatusList(list, byPosition, s.columns.statuses.statuses)
+	return framework.NewNodeStatusList(list, s.columns.named.of(list), byPosition, s.columns.statuses.statuses)
 }

@@ -137,7 +137,7 @@ func (h *history) preempt(t *testing.T, e *preemption.Evaluator, preemptor *v1.P
 		}
 	}
 	h.filter.calls = 0
-	result, status := e.Preempt(silent(t), state, preemptor, framework.NewNodeStatusList(all, which, statuses))
+	result, status := e.Preempt(silent(t), state, preemptor, framework.NewNodeStatusList(all, nil, which, statuses))
 	return nominated(result) + "; " + status.Code().String() + ": " + strings.Join(status.Reasons(), ", ")
 }
 

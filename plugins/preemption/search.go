@@ -135,7 +135,7 @@ func (v *verdicts) set(index int, status *fwk.Status) {
 
 // statuses returns the verdicts by node. No eviction helps on the nodes that were not looked at.
 func (v *verdicts) statuses() *framework.NodeToStatus {
-	result := framework.NewNodeStatusList(v.nodes, v.which, v.different)
+	result := framework.NewNodeStatusList(v.nodes, nil, v.which, v.different)
 	result.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonNotHelpful))
 	return result
 }
