@@ -67,7 +67,7 @@ func connect(o *options.Options, config *profiles.Configuration, wholePods bool,
 	if c.name, err = clientcache.NewInformerName(informerName); err != nil {
 		logger.V(1).Info("The informers are not in the metrics", "reason", err) // another scheduler in the process has the name
 	}
-	c.informers = scheduler.NewInformerFactoryWith(c.client, scheduler.InformerOptions{Name: c.name, KeepWholePods: wholePods})
+	c.informers = scheduler.NewInformerFactoryWith(c.client, scheduler.InformerOptions{Name: c.name, TrimPods: !wholePods})
 	c.custom = dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0)
 	c.events = events.NewBroadcaster(&events.EventSinkImpl{Interface: eventClient.EventsV1()})
 	c.coreEvents = record.NewBroadcaster()

@@ -29,25 +29,25 @@ const unfinishedPods = "status.phase!=" + string(v1.PodSucceeded) + ",status.pha
 type InformerOptions struct {
 	// Name is what the metrics of client-go call the informers; nil keeps them out of the metrics.
 	Name *clientcache.InformerName
-	// KeepWholePods keeps pods that have a node as the API server has them, for plugins and extenders that read more of
-	// them than what is left otherwise. Memory for such pods then grows by the size of what they have in it. Pods without a
-	// node are always whole, but for the record of who manages which field.
-	KeepWholePods bool
+	// TrimPods has the informers keep of pods that have a node only what the in-tree plugins, the event handlers and
+	// inspection read, which takes less than half the memory:
+	//
+	//   - metadata: name, namespace, UID, resource version, generation, times of creation and deletion, labels and owners;
+	//   - spec: node name, scheduler name, priority and preemption policy, resources, overhead, resource claims, affinity,
+	//     node selector, tolerations, spread constraints, gates, host network, host users, OS, scheduling group; of
+	//     containers name, image, resources, restart policy and host ports; of volumes those that not every node can make by
+	//     itself, which are all but config maps, secrets, the downward API, projected and empty directories, host paths, git
+	//     repositories and images;
+	//   - status: phase, start time, nominated node, resources of the pod, statuses of resource claims, the conditions
+	//     DisruptionTarget, PodResizePending and PodResizeInProgress, and the resources of each container.
+	//
+	// Such pods share equal parts. Everything that reads pods from the factory sees them so: out-of-tree plugins, extenders
+	// that are sent the victims of a preemption, and other controllers of the process. Pods without a node stay full.
+	TrimPods bool
 }
 
-// NewInformerFactory returns an informer factory for a scheduler: no resync, no pods that are finished, and of pods that
-// have a node only what scheduling needs to know of them:
-//
-//   - metadata: name, namespace, UID, resource version, generation, times of creation and deletion, labels and owners;
-//   - spec: node name, scheduler name, priority and preemption policy, resources, overhead, resource claims, affinity, node
-//     selector, tolerations, spread constraints, gates, host network, host users, OS, scheduling group; of containers name,
-//     image, resources, restart policy and host ports; of volumes those that not every node can make by itself, which are
-//     all but config maps, secrets, the downward API, projected and empty directories, host paths, git repositories and
-//     images;
-//   - status: phase, start time, nominated node, resources of the pod, statuses of resource claims, the conditions
-//     DisruptionTarget, PodResizePending and PodResizeInProgress, and the resources of each container.
-//
-// Objects share equal parts. See [InformerOptions.KeepWholePods] for plugins that read more.
+// NewInformerFactory returns an informer factory for a scheduler: no resync, no pods that are finished, and pods and nodes
+// without the record of who manages which field. Nodes share equal texts. [InformerOptions] has settings.
 func NewInformerFactory(client clientset.Interface) informers.SharedInformerFactory {
 	return NewInformerFactoryWith(client, InformerOptions{})
 }
@@ -62,9 +62,9 @@ func NewNamedInformerFactory(client clientset.Interface, name *clientcache.Infor
 func NewInformerFactoryWith(client clientset.Interface, options InformerOptions) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithInformerName(options.Name))
 	shared := &sharedValues{}
-	podTransform := shared.shrink
-	if options.KeepWholePods {
-		podTransform = dropManagedFields
+	podTransform := dropManagedFields
+	if options.TrimPods {
+		podTransform = shared.shrink
 	}
 	factory.InformerFor(&v1.Pod{}, func(client clientset.Interface, resync time.Duration) clientcache.SharedIndexInformer {
 		return newPodInformer(client, resync, options.Name, podTransform)

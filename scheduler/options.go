@@ -33,7 +33,8 @@ type Options struct {
 	Registry runtime.Registry
 	// Client reads and writes the API.
 	Client clientset.Interface
-	// Informers deliver the objects. [NewInformerFactory] makes a factory whose pods are those a scheduler needs.
+	// Informers deliver the objects. [NewInformerFactory] makes a factory that delivers the pods that a scheduler needs, and
+	// [InformerOptions].TrimPods one that keeps less of each.
 	Informers informers.SharedInformerFactory
 	// DynamicInformers deliver custom resources for which plugins registered events; nil ignores such registrations.
 	DynamicInformers dynamicinformer.DynamicSharedInformerFactory

@@ -4,11 +4,13 @@
 package scheduler
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"runtime"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
 	podresource "k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
 
@@ -111,6 +116,43 @@ func TestWhatIsKeptOfAssignedPods(t *testing.T) {
 		if diff := cmp.Diff(keptPod(), shrunk(t, shared, got)); diff != "" {
 			t.Errorf("shrinking a pod again changes it (-want +got):\n%s", diff)
 		}
+	}
+}
+
+func TestPodsAreTrimmedOnRequest(t *testing.T) {
+	full := wholePod()
+	full.ManagedFields = nil
+	for name, test := range map[string]struct {
+		factory func(clientset.Interface) informers.SharedInformerFactory
+		want    *v1.Pod
+	}{
+		"default": {NewInformerFactory, full},
+		"named": {func(client clientset.Interface) informers.SharedInformerFactory {
+			return NewNamedInformerFactory(client, nil)
+		}, full},
+		"trimmed": {func(client clientset.Interface) informers.SharedInformerFactory {
+			return NewInformerFactoryWith(client, InformerOptions{TrimPods: true})
+		}, keptPod()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				factory := test.factory(fake.NewClientset(wholePod()))
+				pods := factory.Core().V1().Pods()
+				pods.Informer()
+				ctx, cancel := context.WithCancel(t.Context())
+				factory.Start(ctx.Done())
+				factory.WaitForCacheSync(ctx.Done())
+				got, err := pods.Lister().Pods("default").Get("a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("the pod that the informer delivers (-want +got):\n%s", diff)
+				}
+				cancel()
+				factory.Shutdown()
+			})
+		})
 	}
 }
 

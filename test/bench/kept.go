@@ -127,7 +127,7 @@ type keeper interface {
 }
 
 func newRouseKeeper(ctx context.Context, client *listedClient) (keeper, error) {
-	factory := scheduler.NewInformerFactory(client)
+	factory := scheduler.NewInformerFactoryWith(client, scheduler.InformerOptions{TrimPods: true}) // as the binary does
 	d, err := newRouseDeciderOn(ctx, settings{}, client, factory)
 	if err == nil {
 		factory.Start(ctx.Done())

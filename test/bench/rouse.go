@@ -30,7 +30,7 @@ type rouseDecider struct {
 
 func newRouseDecider(ctx context.Context, s settings) (decider, error) {
 	client := fake.NewClientset()
-	return newRouseDeciderOn(ctx, s, client, scheduler.NewInformerFactory(client))
+	return newRouseDeciderOn(ctx, s, client, scheduler.NewInformerFactoryWith(client, scheduler.InformerOptions{TrimPods: true}))
 }
 
 func newRouseDeciderOn(

@@ -28,7 +28,7 @@ func newRouseRoom(ctx context.Context) (waitingRoom, error) {
 	client := fake.NewClientset()
 	r := &rouseRoom{clock: testingclock.NewFakeClock(time.Now()), cancel: cancel}
 	s, err := newMeasuredRouse(ctx, scheduler.Options{
-		Client: client, Informers: scheduler.NewInformerFactory(client), Clock: r.clock,
+		Client: client, Informers: scheduler.NewInformerFactoryWith(client, scheduler.InformerOptions{TrimPods: true}), Clock: r.clock,
 	})
 	if err != nil {
 		cancel()
