@@ -75,11 +75,11 @@ func (c *Cache) dumpEntry(entry *nodeEntry) NodeDump {
 		HasNode:     entry.live(),
 		Slot:        entry.slot,
 		Generation:  copied.GetGeneration(),
-		Requested:   plainResource(copied.GetRequested()),
-		Allocatable: plainResource(copied.GetAllocatable()),
-		Pods:        make([]PodDump, 0, len(copied.GetPods())),
+		Requested:   plainResource(framework.View(copied).Requested()),
+		Allocatable: plainResource(framework.View(copied).Allocatable()),
+		Pods:        make([]PodDump, 0, len(framework.View(copied).Pods())),
 	}
-	for _, info := range copied.GetPods() {
+	for _, info := range framework.View(copied).Pods() {
 		pod := info.GetPod()
 		_, assumed := c.assumed[pod.UID]
 		dump.Pods = append(dump.Pods, PodDump{

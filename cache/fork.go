@@ -181,10 +181,10 @@ func (f *Fork) makeLists() *forkLists {
 		lists.all[s.names[name].position] = node
 	}
 	for _, node := range lists.all {
-		if len(node.GetPodsWithAffinity()) > 0 {
+		if len(framework.View(node).PodsWithAffinity()) > 0 {
 			lists.affinity = append(lists.affinity, node)
 		}
-		if len(node.GetPodsWithRequiredAntiAffinity()) > 0 {
+		if len(framework.View(node).PodsWithRequiredAntiAffinity()) > 0 {
 			lists.antiAffinity = append(lists.antiAffinity, node)
 		}
 	}

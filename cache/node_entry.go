@@ -57,7 +57,7 @@ func (c *Cache) entry(name string) *nodeEntry {
 
 // dropIfUnused removes an entry that has neither a node object nor pods.
 func (c *Cache) dropIfUnused(e *nodeEntry) {
-	if !e.live() && len(e.info.GetPods()) == 0 {
+	if !e.live() && len(framework.View(e.info).Pods()) == 0 {
 		delete(c.nodes, e.name)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // UpdateSnapshot brings a snapshot up to date. The cost follows the number of nodes that changed since the last update
@@ -97,7 +99,7 @@ func (s *Snapshot) copyChanged() (namesChanged bool) {
 	}
 	for _, node := range displaced {
 		if node.slot == noSlot {
-			s.claims.replace(node.info.GetPVCRefCounts(), nil)
+			s.claims.replace(framework.View(node.info).ClaimCounts(), nil)
 			delete(s.names, node.name)
 			namesChanged = true
 		}
@@ -108,12 +110,12 @@ func (s *Snapshot) copyChanged() (namesChanged bool) {
 func (s *Snapshot) copyEntry(node *snapshotNode, entry *nodeEntry) {
 	var before map[string]int
 	if node.info != nil {
-		before = node.info.GetPVCRefCounts()
+		before = framework.View(node.info).ClaimCounts()
 	}
 	node.info = entry.give(s.source.images.summaries(&entry.images))
-	node.affinity = len(node.info.GetPodsWithAffinity()) > 0
-	node.antiAffinity = len(node.info.GetPodsWithRequiredAntiAffinity()) > 0
-	s.claims.replace(before, node.info.GetPVCRefCounts())
+	node.affinity = len(framework.View(node.info).PodsWithAffinity()) > 0
+	node.antiAffinity = len(framework.View(node.info).PodsWithRequiredAntiAffinity()) > 0
+	s.claims.replace(before, framework.View(node.info).ClaimCounts())
 }
 
 // makeLists makes all lists anew, in the cache's present order.

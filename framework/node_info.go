@@ -5,7 +5,6 @@ package framework
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -26,7 +25,8 @@ type Generations struct {
 
 // NewNodeInfo returns an empty node info that takes its generations from g.
 func (g *Generations) NewNodeInfo() *NodeInfo {
-	n := &NodeInfo{generations: g}
+	n := &NodeInfo{}
+	n.generations = g
 	n.touch()
 	return n
 }
@@ -35,34 +35,32 @@ func (g *Generations) NewNodeInfo() *NodeInfo {
 // empty one with generations of its own. It is not safe for concurrent changes.
 //
 // Copies made by [NodeInfo.Clone] share everything with the original until one of the two changes it, so that a copy costs
-// the same however many pods there are; so does a [NodeInfo.Successor]. Slices and maps that the methods return must not be
-// changed for that reason.
+// the same however many pods there are; so does a [NodeInfo.Successor]. Slices, maps and resources that the methods of
+// fwk.NodeInfo return belong to this node info alone, and are copied for it when they are first asked for: whoever got
+// them may sort, change and keep them, and only those that hold the same node info see it. Code that only reads saves the
+// copies with [View].
 type NodeInfo struct {
-	node                      *v1.Node
-	pods                      []fwk.PodInfo
-	podsWithAffinity          []fwk.PodInfo
-	podsWithRequiredAntiTerms []fwk.PodInfo
-	usedPorts                 fwk.HostPortInfo
-	requested                 Resource
-	nonZeroRequested          Resource
-	allocatable               Resource
-	images                    map[string]*fwk.ImageStateSummary
-	claims                    map[string]int
-	features                  ndf.FeatureSet
-	generations               *Generations
-	generation                int64
-	// shared tells which parts belong to other node infos too, as bits; it is accessed atomically, because a node info
-	// may be copied by several goroutines.
-	shared uint32
+	nodeState
+	// flags has a bit for each part that is shared, and for each that was handed out; see [partFlags].
+	flags atomic.Uint32
+	// given has the copies of shared parts that were handed out; nil for most.
+	given atomic.Pointer[givenParts]
 }
 
-// The parts of a node info that copies share.
-const (
-	sharedPods   uint32 = 1 << iota // of which copies see as many as there were when they were made
-	sharedMaps                      // ports and claims
-	sharedScalar                    // resources
-	sharedAll    = sharedPods | sharedMaps | sharedScalar
-)
+// nodeState is what copies of a node info start with.
+type nodeState struct {
+	podLists
+	nodeMaps
+	nodeSums
+	// handedSums takes the place of nodeSums once it is not nil.
+	handedSums  *nodeSums
+	allocatable Resource
+	node        *v1.Node
+	images      map[string]*fwk.ImageStateSummary
+	features    ndf.FeatureSet
+	generations *Generations
+	generation  int64
+}
 
 // NewNodeInfo returns a node info with the given pods and no node, with generations of its own. Affinity terms that
 // do not parse are left out.
@@ -84,7 +82,7 @@ func (n *NodeInfo) touch() {
 // SetNode implements fwk.NodeInfo: it sets the node object, which may not be nil, and what follows from it.
 func (n *NodeInfo) SetNode(node *v1.Node) {
 	n.node = node
-	n.allocatable = *NewResource(node.Status.Allocatable)
+	n.setAllocatable(*NewResource(node.Status.Allocatable))
 	n.features = ndf.DefaultFramework.TryMap(node.Status.DeclaredFeatures)
 	n.touch()
 }
@@ -92,15 +90,15 @@ func (n *NodeInfo) SetNode(node *v1.Node) {
 // RemoveNode takes the node object away and keeps the pods, as when a node is deleted before its pods are.
 func (n *NodeInfo) RemoveNode() {
 	n.node = nil
-	n.allocatable = Resource{}
+	n.setAllocatable(Resource{})
 	n.features = ndf.FeatureSet{}
-	n.images = nil
+	n.setImages(nil)
 	n.touch()
 }
 
 // SetImageStates replaces the images on the node; the map is kept, not copied.
 func (n *NodeInfo) SetImageStates(images map[string]*fwk.ImageStateSummary) {
-	n.images = images
+	n.setImages(images)
 	n.touch()
 }
 
@@ -112,6 +110,9 @@ func (n *NodeInfo) AddPod(pod *v1.Pod) {
 
 // AddPodInfo implements fwk.NodeInfo.
 func (n *NodeInfo) AddPodInfo(info fwk.PodInfo) {
+	if given := n.given.Load(); given != nil && given.lists.Load() != nil {
+		n.ownPods()
+	}
 	n.pods = appendPod(n.pods, info)
 	if hasAffinity(info.GetPod()) {
 		n.podsWithAffinity = appendPod(n.podsWithAffinity, info)
@@ -149,17 +150,15 @@ func (n *NodeInfo) account(info fwk.PodInfo, sign int64) {
 	if own, ok := info.(*PodInfo); ok && n.generations != nil {
 		n.generations.requests.give(own)
 	}
-	use := info.CalculateResource()
-	if n.requested.ScalarResources != nil && n.disown(sharedScalar) {
-		n.requested.ScalarResources = maps.Clone(n.requested.ScalarResources)
-	}
+	use := ReadRequests(info)
+	sums := n.ownSums()
 	if vector, ok := use.Resource.(*Resource); ok {
-		n.requested.addScaled(vector, sign)
+		sums.requested.addScaled(vector, sign)
 	} else {
-		n.requested.addScaled(copyResource(use.Resource), sign)
+		sums.requested.addScaled(copyResource(use.Resource), sign)
 	}
-	n.nonZeroRequested.MilliCPU += sign * use.Non0CPU
-	n.nonZeroRequested.Memory += sign * use.Non0Mem
+	sums.nonZeroRequested.MilliCPU += sign * use.Non0CPU
+	sums.nonZeroRequested.Memory += sign * use.Non0Mem
 	pod := info.GetPod()
 	for _, port := range HostPorts(pod) {
 		n.ownMaps()
@@ -190,84 +189,6 @@ func (n *NodeInfo) countClaim(key string, change int) {
 	}
 }
 
-// disown tells whether a part is shared, and takes it that it is copied now.
-func (n *NodeInfo) disown(part uint32) bool {
-	was := n.shared & part
-	n.shared &^= part
-	return was != 0
-}
-
-// ownPods copies the lists of pods before one of them is taken out. To add pods it is not needed: copies see only what
-// was there before, and of all that share a list only one has room at the end of it.
-func (n *NodeInfo) ownPods() {
-	if n.disown(sharedPods) {
-		n.pods = slices.Clone(n.pods)
-		n.podsWithAffinity = slices.Clone(n.podsWithAffinity)
-		n.podsWithRequiredAntiTerms = slices.Clone(n.podsWithRequiredAntiTerms)
-	}
-}
-
-func (n *NodeInfo) ownMaps() {
-	if !n.disown(sharedMaps) {
-		return
-	}
-	n.claims = maps.Clone(n.claims)
-	if n.usedPorts != nil {
-		ports := make(fwk.HostPortInfo, len(n.usedPorts))
-		for ip, used := range n.usedPorts {
-			ports[ip] = maps.Clone(used)
-		}
-		n.usedPorts = ports
-	}
-}
-
-// Clone returns a copy with the same generation, whose later changes continue the same sequence of generations.
-// Images are copied without the names of the nodes that have them.
-func (n *NodeInfo) Clone() *NodeInfo {
-	if atomic.LoadUint32(&n.shared) != sharedAll {
-		atomic.StoreUint32(&n.shared, sharedAll)
-	}
-	clone := *n
-	clone.pods = slices.Clip(n.pods)
-	clone.podsWithAffinity = slices.Clip(n.podsWithAffinity)
-	clone.podsWithRequiredAntiTerms = slices.Clip(n.podsWithRequiredAntiTerms)
-	for _, state := range n.images {
-		if state.Nodes != nil {
-			clone.images = make(map[string]*fwk.ImageStateSummary, len(n.images))
-			for name, state := range n.images {
-				clone.images[name] = snapshotImage(state)
-			}
-			break
-		}
-	}
-	return &clone
-}
-
-// Freeze sets the images, which are kept, not copied, and ends the changes of n: it may then be read and copied by several
-// goroutines, and changes go into its [NodeInfo.Successor]. To set images this way counts as no change.
-func (n *NodeInfo) Freeze(images map[string]*fwk.ImageStateSummary) {
-	n.images = images
-	n.shared = sharedAll
-}
-
-// Successor returns a copy of a frozen node info that is changed in its place. Only one may be made of a node info: unlike
-// a clone it adds pods at the end of the list that both share, where there is room for them.
-func (n *NodeInfo) Successor() *NodeInfo {
-	successor := *n
-	return &successor
-}
-
-// snapshotImage copies a live image state; one that is a copy already has no node names and is shared.
-func snapshotImage(state *fwk.ImageStateSummary) *fwk.ImageStateSummary {
-	if state.Nodes == nil {
-		return state
-	}
-	return state.Snapshot()
-}
-
-// Snapshot implements fwk.NodeInfo; it is [NodeInfo.Clone].
-func (n *NodeInfo) Snapshot() fwk.NodeInfo { return n.Clone() }
-
 // String implements fwk.NodeInfo.
 func (n *NodeInfo) String() string {
 	name := "(no node)"
@@ -279,7 +200,7 @@ func (n *NodeInfo) String() string {
 		names[i] = info.GetPod().Namespace + "/" + info.GetPod().Name
 	}
 	return fmt.Sprintf("node %s, generation %d, requested %+v, allocatable %+v, ports %v, pods %v",
-		name, n.generation, n.requested, n.allocatable, n.usedPorts, names)
+		name, n.generation, n.sums().requested, n.allocatable, n.usedPorts, names)
 }
 
 // Node implements fwk.NodeInfo; nil while only pods of the node are known.
@@ -290,39 +211,6 @@ func (n *NodeInfo) Node() *v1.Node {
 	return n.node
 }
 
-// GetPods implements fwk.NodeInfo.
-func (n *NodeInfo) GetPods() []fwk.PodInfo { return slices.Clip(n.pods) }
-
-// GetPodsWithAffinity implements fwk.NodeInfo.
-func (n *NodeInfo) GetPodsWithAffinity() []fwk.PodInfo { return slices.Clip(n.podsWithAffinity) }
-
-// GetPodsWithRequiredAntiAffinity implements fwk.NodeInfo.
-func (n *NodeInfo) GetPodsWithRequiredAntiAffinity() []fwk.PodInfo {
-	return slices.Clip(n.podsWithRequiredAntiTerms)
-}
-
-// GetPodsWithRequiredNonHostScopedAntiAffinity implements fwk.NodeInfo. It is always empty: it serves an alpha
-// feature that is off.
-func (n *NodeInfo) GetPodsWithRequiredNonHostScopedAntiAffinity() []fwk.PodInfo { return nil }
-
-// GetUsedPorts implements fwk.NodeInfo.
-func (n *NodeInfo) GetUsedPorts() fwk.HostPortInfo { return n.usedPorts }
-
-// GetRequested implements fwk.NodeInfo.
-func (n *NodeInfo) GetRequested() fwk.Resource { return &n.requested }
-
-// GetNonZeroRequested implements fwk.NodeInfo.
-func (n *NodeInfo) GetNonZeroRequested() fwk.Resource { return &n.nonZeroRequested }
-
-// GetAllocatable implements fwk.NodeInfo.
-func (n *NodeInfo) GetAllocatable() fwk.Resource { return &n.allocatable }
-
-// GetImageStates implements fwk.NodeInfo.
-func (n *NodeInfo) GetImageStates() map[string]*fwk.ImageStateSummary { return n.images }
-
-// GetPVCRefCounts implements fwk.NodeInfo.
-func (n *NodeInfo) GetPVCRefCounts() map[string]int { return n.claims }
-
 // GetGeneration implements fwk.NodeInfo.
 func (n *NodeInfo) GetGeneration() int64 { return n.generation }
 
@@ -331,6 +219,9 @@ func (n *NodeInfo) GetNodeDeclaredFeatures() ndf.FeatureSet { return n.features 
 
 func indexOfPod(pods []fwk.PodInfo, pod *v1.Pod) int {
 	return slices.IndexFunc(pods, func(info fwk.PodInfo) bool {
+		if info == nil { // a caller made it so in a list of its own
+			return false
+		}
 		other := info.GetPod()
 		return other.UID == pod.UID && other.Name == pod.Name && other.Namespace == pod.Namespace
 	})

@@ -33,7 +33,14 @@ type PodInfo struct {
 	// terms is nil for the many pods that have none.
 	terms *podTerms
 	// requests is filled by the first CalculateResource, so that a node subtracts exactly what it added.
-	requests atomic.Pointer[fwk.PodResource]
+	requests atomic.Pointer[podRequests]
+}
+
+// podRequests is what a pod takes from a node. It may be that of many pods, and must not change; callers get a copy.
+type podRequests struct {
+	fwk.PodResource
+	// original is what this is a copy of; nil for an original.
+	original *podRequests
 }
 
 // podTerms are the parsed terms of inter-pod affinity.
@@ -123,15 +130,43 @@ func (p *PodInfo) GetPreferredAntiAffinityTerms() []fwk.WeightedAffinityTerm {
 	return p.terms.preferredAntiAffinity
 }
 
-// CalculateResource implements fwk.PodInfo: what the pod takes from a node. The first result is kept until Update;
-// callers must not change it. It is safe for concurrent use.
+// CalculateResource implements fwk.PodInfo: what the pod takes from a node. It is worked out once, and kept until Update.
+// The result is the caller's, and that of others who ask the same PodInfo; what it is changed to has no effect on what
+// nodes count. It is safe for concurrent use.
 func (p *PodInfo) CalculateResource() fwk.PodResource {
-	if kept := p.requests.Load(); kept != nil {
-		return *kept
+	kept := p.calculate()
+	if kept.original == nil {
+		result := kept.PodResource
+		if vector, ok := result.Resource.(*Resource); ok {
+			result.Resource = vector.Clone()
+		}
+		p.requests.CompareAndSwap(kept, &podRequests{PodResource: result, original: kept})
+		kept = p.calculate()
 	}
-	calculated := calculateResource(p.Pod)
-	p.requests.CompareAndSwap(nil, &calculated)
-	return *p.requests.Load()
+	return kept.PodResource
+}
+
+// calculate returns the requests, which it works out if need be.
+func (p *PodInfo) calculate() *podRequests {
+	if kept := p.requests.Load(); kept != nil {
+		return kept
+	}
+	p.requests.CompareAndSwap(nil, &podRequests{PodResource: calculateResource(p.Pod)})
+	return p.requests.Load()
+}
+
+// ReadRequests returns what a pod takes from a node, as fwk.PodInfo.CalculateResource does, for code that only reads it:
+// it must not be changed, and saves a copy.
+func ReadRequests(pod fwk.PodInfo) fwk.PodResource {
+	own, ok := pod.(*PodInfo)
+	if !ok {
+		return pod.CalculateResource()
+	}
+	kept := own.calculate()
+	if kept.original != nil {
+		return kept.original.PodResource
+	}
+	return kept.PodResource
 }
 
 // hasAffinity tells whether a pod has any stanza of inter-pod affinity, even an empty one.

@@ -5,8 +5,6 @@ package framework
 
 import (
 	"sync"
-
-	fwk "k8s.io/kube-scheduler/framework"
 )
 
 // maxSharedRequests is how many different requests are remembered; when there are more, all are forgotten.
@@ -16,7 +14,7 @@ const maxSharedRequests = 1 << 12
 // concurrent use.
 type sharedRequests struct {
 	mu    sync.Mutex
-	known map[plainRequests]*fwk.PodResource
+	known map[plainRequests]*podRequests
 }
 
 // plainRequests is what most pods ask for: no scalar resources.
@@ -30,7 +28,7 @@ func (s *sharedRequests) give(pod *PodInfo) {
 	if pod.requests.Load() != nil {
 		return
 	}
-	calculated := calculateResource(pod.Pod)
+	calculated := podRequests{PodResource: calculateResource(pod.Pod)}
 	vector, ok := calculated.Resource.(*Resource)
 	if !ok || len(vector.ScalarResources) > 0 {
 		pod.requests.CompareAndSwap(nil, &calculated)
@@ -46,7 +44,7 @@ func (s *sharedRequests) give(pod *PodInfo) {
 	known, ok := s.known[key]
 	if !ok {
 		if s.known == nil || len(s.known) >= maxSharedRequests {
-			s.known = map[plainRequests]*fwk.PodResource{}
+			s.known = map[plainRequests]*podRequests{}
 		}
 		known = &calculated
 		s.known[key] = known

@@ -10,6 +10,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 const (
@@ -30,7 +32,7 @@ func (pl *Plugin) Score(_ context.Context, _ fwk.CycleState, pod *v1.Pod, nodeIn
 	if err != nil {
 		return 0, fwk.AsStatus(fmt.Errorf("counting the nodes to score images for pod %s/%s: %w", pod.Namespace, pod.Name, err))
 	}
-	count, size := imagesOnNode(pod, nodeInfo.GetImageStates(), len(nodes))
+	count, size := imagesOnNode(pod, framework.View(nodeInfo).ImageStates(), len(nodes))
 	return scale(count, size), nil
 }
 

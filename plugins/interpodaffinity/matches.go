@@ -72,7 +72,7 @@ func (m *matches) recount(slot int32) {
 	var count int32
 	info := m.nodes.NodeAt(int(slot))
 	if info != nil && info.Node() != nil {
-		for _, other := range info.GetPods() {
+		for _, other := range framework.View(info).Pods() {
 			if matchesAll(m.terms, other.GetPod(), nil) {
 				count++
 			}

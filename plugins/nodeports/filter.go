@@ -41,7 +41,7 @@ func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nod
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
-	if anyInUse(wanted.ports, nodeInfo.GetUsedPorts()) {
+	if anyInUse(wanted.ports, framework.View(nodeInfo).UsedPorts()) {
 		return fwk.NewStatus(fwk.Unschedulable, ReasonPortsInUse)
 	}
 	return nil

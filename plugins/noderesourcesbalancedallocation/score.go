@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/noderesources"
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
@@ -45,7 +46,7 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 	for i := range pl.weighed {
 		weighed, wanted := &pl.weighed[i], request.amounts[i]
 		if allocatable := weighed.Allocatable(nodeInfo, wanted); allocatable != 0 {
-			allocated := noderesources.Amount(nodeInfo.GetRequested(), weighed.Name)
+			allocated := noderesources.Amount(framework.View(nodeInfo).Requested(), weighed.Name)
 			before = append(before, fraction(allocated, allocatable))
 			after = append(after, fraction(allocated+wanted, allocatable))
 		}

@@ -24,8 +24,8 @@ type pairBalance struct {
 func newPairBalance(node fwk.NodeInfo, weighed []noderesources.Weighed, pair noderesources.Pair) pairBalance {
 	var b pairBalance
 	for i, place := range pair {
-		b.taken[i] = noderesources.Amount(node.GetRequested(), weighed[place].Name)
-		b.allocatable[i] = noderesources.Amount(node.GetAllocatable(), weighed[place].Name)
+		b.taken[i] = noderesources.Amount(framework.View(node).Requested(), weighed[place].Name)
+		b.allocatable[i] = noderesources.Amount(framework.View(node).Allocatable(), weighed[place].Name)
 		b.partial = b.partial || b.allocatable[i] == 0
 	}
 	b.before = b.with([2]int64{})

@@ -41,9 +41,9 @@ func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nod
 		return fwk.AsStatus(err)
 	}
 	missing := pl.missing(request.Resource, &capacity{
-		pods:        len(nodeInfo.GetPods()),
-		allocatable: nodeInfo.GetAllocatable(),
-		requested:   nodeInfo.GetRequested(),
+		pods:        len(framework.View(nodeInfo).Pods()),
+		allocatable: framework.View(nodeInfo).Allocatable(),
+		requested:   framework.View(nodeInfo).Requested(),
 	}, pl.ignored)
 	if len(missing) == 0 {
 		return nil

@@ -89,7 +89,7 @@ func (pl *Plugin) newScoredRequest(pod *v1.Pod) *scoredRequest {
 // taken returns what the pods on a node count, with the defaults where they apply.
 func taken(weighed *noderesources.Weighed, nodeInfo fwk.NodeInfo) int64 {
 	if weighed.IsComputeResource() {
-		return noderesources.Amount(nodeInfo.GetNonZeroRequested(), weighed.Name)
+		return noderesources.Amount(framework.View(nodeInfo).NonZeroRequested(), weighed.Name)
 	}
-	return noderesources.Amount(nodeInfo.GetRequested(), weighed.Name)
+	return noderesources.Amount(framework.View(nodeInfo).Requested(), weighed.Name)
 }

@@ -77,9 +77,9 @@ type scalarRoom struct {
 }
 
 func newRoom(node fwk.NodeInfo) room {
-	offered, taken := node.GetAllocatable(), node.GetRequested()
+	offered, taken := framework.View(node).Allocatable(), framework.View(node).Requested()
 	r := room{
-		pods:        int64(offered.GetAllowedPodNumber() - len(node.GetPods())),
+		pods:        int64(offered.GetAllowedPodNumber() - len(framework.View(node).Pods())),
 		allocatable: [3]int64{offered.GetMilliCPU(), offered.GetMemory(), offered.GetEphemeralStorage()},
 	}
 	for i, requested := range [3]int64{taken.GetMilliCPU(), taken.GetMemory(), taken.GetEphemeralStorage()} {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
 )
 
@@ -65,7 +66,7 @@ func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nod
 		return nil
 	}
 	taken := sets.New[disk]()
-	for _, other := range nodeInfo.GetPods() {
+	for _, other := range framework.View(nodeInfo).Pods() {
 		if err := c.add(other.GetPod(), true, taken); err != nil {
 			return fwk.AsStatus(err)
 		}

@@ -10,6 +10,8 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // rules say which nodes and pods count for the constraints of pods that are alike. They don't change once made.
@@ -79,7 +81,7 @@ func (r *rules) count(c *constraint, nodeInfo fwk.NodeInfo) int64 {
 		return 0
 	}
 	var count int64
-	for _, info := range nodeInfo.GetPods() {
+	for _, info := range framework.View(nodeInfo).Pods() {
 		other := info.GetPod()
 		if other.Namespace == r.namespace && other.DeletionTimestamp == nil && c.selector.Matches(labels.Set(other.Labels)) {
 			count++

@@ -14,6 +14,8 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // Hooks are the decisions of a preemption that a plugin can make itself. Embed [DefaultHooks] to make only some of them.
@@ -25,7 +27,8 @@ type Hooks interface {
 	// them the search begins, counted from zero, and how many candidates end it.
 	GetOffsetAndNumCandidates(nodes int32) (offset, candidates int32)
 	// SelectVictimsOnNode returns the pods that must be evicted from a node for the pod to fit, the most important first,
-	// and how many of them exceed a disruption budget. State and node are copies for this call to change. With a status
+	// and how many of them exceed a disruption budget. State and node are copies for this call to change, the pods
+	// that node.GetPods returns included. With a status
 	// other than Success the node is no candidate; one with code Error is reported if no candidate is found at all.
 	SelectVictimsOnNode(
 		ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, budgets []*policyv1.PodDisruptionBudget,
@@ -112,7 +115,7 @@ func (h *DefaultHooks) PodEligibleToPreemptOthers(_ context.Context, pod *v1.Pod
 	if err != nil { // the node is gone
 		return true, ""
 	}
-	for _, other := range node.GetPods() {
+	for _, other := range framework.View(node).Pods() {
 		if h.canPreempt(node, other, pod) && preemptedAndTerminating(other.GetPod()) {
 			return false, ReasonVictimsTerminating
 		}

@@ -87,7 +87,7 @@ func (k *knownRuns) forgetChanged(nodes framework.SlotLister, budgets []*policyv
 // settled tells whether the pods on a node will be ordered later as they are now. Pods that have not started count as
 // starting now, which later is after others that are only about to.
 func settled(node fwk.NodeInfo, now time.Time) bool {
-	return !slices.ContainsFunc(node.GetPods(), func(info fwk.PodInfo) bool {
+	return !slices.ContainsFunc(framework.View(node).Pods(), func(info fwk.PodInfo) bool {
 		started := info.GetPod().Status.StartTime
 		return started != nil && !started.Time.Before(now)
 	})

@@ -8,13 +8,15 @@ import (
 
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // lowestPriority returns the lowest priority of the pods on a node; where there are none, the highest that there is, so
 // that nothing has a higher one.
 func lowestPriority(node fwk.NodeInfo) int32 {
 	lowest := int32(math.MaxInt32)
-	for _, pod := range node.GetPods() {
+	for _, pod := range framework.View(node).Pods() {
 		lowest = min(lowest, corev1helpers.PodPriority(pod.GetPod()))
 	}
 	return lowest

@@ -13,6 +13,8 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // MoreImportantPod tells whether a is to be evicted only after b: it has a higher priority or, with the same, has been
@@ -38,7 +40,7 @@ func (h *DefaultHooks) SelectVictimsOnNode(
 	ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, budgets []*policyv1.PodDisruptionBudget,
 ) ([]*v1.Pod, int, *fwk.Status) {
 	var potential []fwk.PodInfo
-	for _, other := range node.GetPods() {
+	for _, other := range framework.View(node).Pods() {
 		if h.canPreempt(node, other, pod) {
 			potential = append(potential, other)
 		}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
@@ -103,7 +104,7 @@ func countUses(state fwk.CycleState, other fwk.PodInfo, sign int) *fwk.Status {
 // Filter implements fwk.FilterPlugin.
 func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	if hasRestrictedDisk(pod) {
-		for _, other := range nodeInfo.GetPods() {
+		for _, other := range framework.View(nodeInfo).Pods() {
 			if disksConflict(pod, other.GetPod()) {
 				return fwk.NewStatus(fwk.Unschedulable, ReasonDiskConflict)
 			}

@@ -49,7 +49,7 @@ func (w *Weighed) Allocatable(nodeInfo fwk.NodeInfo, requested int64) int64 {
 	if w.scalar && requested == 0 {
 		return 0
 	}
-	return Amount(nodeInfo.GetAllocatable(), w.Name)
+	return Amount(framework.View(nodeInfo).Allocatable(), w.Name)
 }
 
 // IsComputeResource tells whether the resource is CPU or memory.
