@@ -73,6 +73,10 @@ func (p *program) pluginNames() []string {
 func (p *program) checkFilter(command *cobra.Command, filter inspect.EventFilter, view *inspect.Events, chosen []*runtime.Framework) error {
 	if filter.Event != "" {
 		events := view.FilterNames()
+		if inspect.NeverAnnounced(filter.Event) {
+			return usageError(command, "%q is never announced, even to plugins that registered it: it belongs to pod groups, which are not there yet",
+				filter.Event)
+		}
 		if !slices.Contains(events, filter.Event) {
 			return usageError(command, "there is no event or resource %q%s", filter.Event, didYouMean(filter.Event, events, ""))
 		}

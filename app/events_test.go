@@ -4,11 +4,16 @@
 package app_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/app"
 )
 
 // documentedEvents is the documented form of rouse events -o json.
@@ -150,5 +155,37 @@ func TestEventsOfExtenders(t *testing.T) {
 	text := succeed(t, []string{"events", "--config", config, "--event", "NodeUpdateNodeCondition"})
 	if !strings.Contains(text, "NodeUpdateNodeCondition  Extender  always") {
 		t.Errorf("the extender is missing:\n%s", text)
+	}
+}
+
+// TestEventsThatAreNeverAnnounced is about events that the framework has names for.
+func TestEventsThatAreNeverAnnounced(t *testing.T) {
+	if text := succeed(t, []string{"events", "-o", "json"}); strings.Contains(text, "UnscheduledPodAdd") || strings.Contains(text, "TargetPodAdd") {
+		t.Errorf("events that are never announced are promised:\n%s", text)
+	}
+	for _, event := range []string{"UnscheduledPodAdd", "UnscheduledPod", "UnscheduledPodUpdate", "scheduling.k8s.io/PodGroupAdd"} {
+		got := rouse(t, []string{"events", "--event", event})
+		if got.code != 2 || !strings.Contains(got.stderr, `"`+event+`" is never announced`) {
+			t.Errorf("--event %s: code %d, %s", event, got.code, got.stderr)
+		}
+	}
+}
+
+// TestEventsOfNoResource is about names under which nothing is ever announced.
+func TestEventsOfNoResource(t *testing.T) {
+	config := write(t, t.TempDir(), "scheduler.yaml", header+"profiles: [{plugins: {multiPoint: {enabled: [{name: KindWatcher}]}}}]")
+	factory := func(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
+		return kindWatcher{"ConfigMap"}, nil
+	}
+	input := write(t, t.TempDir(), "cluster.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: i}]}}")
+	for _, args := range [][]string{
+		{"events", "--config", config}, {"profiles", "validate", config}, {"profiles", "show", config},
+		{"simulate", "--config", config, input}, {"audit", "--config", config, input}, {"explain", "pod", "web", "--config", config, "--scenario", input},
+	} {
+		got := rouse(t, args, app.WithPlugin("KindWatcher", factory))
+		if got.code != 2 || !strings.Contains(got.stderr, config) || !strings.Contains(got.stderr, `plugin "KindWatcher" registers events of "ConfigMap"`) ||
+			!strings.Contains(got.stderr, `did you mean "configmaps.v1."?`) {
+			t.Errorf("%q: code %d, %s", args, got.code, got.stderr)
+		}
 	}
 }

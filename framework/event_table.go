@@ -24,7 +24,8 @@ type EventResource struct {
 	Name fwk.EventResource
 	// Informer is the API resource whose informer delivers the events.
 	Informer schema.GroupVersionResource
-	// Actions are the actions that can happen to the resource, in the order of their bits.
+	// Actions are the actions that the scheduler announces of the resource, in the order of their bits. TargetPod has
+	// updates alone; UnscheduledPod has none, as only pod groups would wait for other pods without a node.
 	Actions []EventAction
 	// Optional marks kinds that belong to features that are off by default: a registration for everything leaves them
 	// out, because the API server may not know them.
@@ -60,14 +61,14 @@ func Resources() []EventResource {
 		name     fwk.EventResource
 		version  schema.GroupVersion
 		plural   string
-		updates  fwk.ActionType // the specific updates; without any, every update is the general Update
-		general  bool           // a general Update happens beside the specific ones
+		specific fwk.ActionType // the actions without the general Update; none stands for Add, Delete and the general Update
+		general  bool           // a general Update happens in addition to the specific ones
 		optional bool
 	}{
-		{name: fwk.AssignedPod, version: core, plural: "pods", updates: pod, general: true},
-		{name: fwk.UnscheduledPod, version: core, plural: "pods", updates: pod, general: true},
-		{name: fwk.TargetPod, version: core, plural: "pods", updates: pod, general: true},
-		{name: fwk.Node, version: core, plural: "nodes", updates: node},
+		{name: fwk.AssignedPod, version: core, plural: "pods", specific: fwk.Add | fwk.Delete | pod, general: true},
+		{name: fwk.UnscheduledPod, version: core, plural: "pods"},
+		{name: fwk.TargetPod, version: core, plural: "pods", specific: pod, general: true},
+		{name: fwk.Node, version: core, plural: "nodes", specific: fwk.Add | fwk.Delete | node},
 		{name: Namespace, version: core, plural: "namespaces"},
 		{name: fwk.PersistentVolume, version: core, plural: "persistentvolumes"},
 		{name: fwk.PersistentVolumeClaim, version: core, plural: "persistentvolumeclaims"},
@@ -84,24 +85,22 @@ func Resources() []EventResource {
 	}
 	table := make([]EventResource, len(rows))
 	for i, row := range rows {
-		table[i] = EventResource{
-			Name:     row.name,
-			Informer: row.version.WithResource(row.plural),
-			Actions:  actionsWithUpdates(row.updates, row.general || row.updates == fwk.None),
-			Optional: row.optional,
+		table[i] = EventResource{Name: row.name, Informer: row.version.WithResource(row.plural), Optional: row.optional}
+		switch {
+		case row.name == fwk.UnscheduledPod: // announces nothing
+		case row.specific == fwk.None:
+			table[i].Actions = append(ActionsOf(fwk.Add|fwk.Delete), generalUpdate())
+		default:
+			table[i].Actions = ActionsOf(row.specific)
+		}
+		if row.general {
+			table[i].Actions = append(table[i].Actions, generalUpdate())
 		}
 	}
 	return table
 }
 
-// actionsWithUpdates returns Add, Delete and the given updates, and the general Update if it happens.
-func actionsWithUpdates(updates fwk.ActionType, general bool) []EventAction {
-	actions := ActionsOf(fwk.Add | fwk.Delete | updates)
-	if general {
-		actions = append(actions, EventAction{Name: fwk.Update.String(), Bit: fwk.Update})
-	}
-	return actions
-}
+func generalUpdate() EventAction { return EventAction{Name: fwk.Update.String(), Bit: fwk.Update} }
 
 // ActionsOf splits a combination of actions into its single ones, in the order of the bits.
 func ActionsOf(combination fwk.ActionType) []EventAction {

@@ -135,13 +135,16 @@ func eventPlugins(source EventSource, names sets.Set[string], covers func(regist
 	return plugins
 }
 
-// possibleEvents returns every event that can happen to the resources of the table and to the custom ones that are
+// possibleEvents returns every event that is announced of the resources of the table and of the custom ones that are
 // registered, in the order of the table.
 func possibleEvents(events framework.EventMap) []fwk.ClusterEvent {
 	var possible []fwk.ClusterEvent
 	known := sets.New(fwk.WildCard, fwk.Pod)
 	for _, row := range framework.Resources() {
 		known.Insert(row.Name)
+		if row.Optional { // such kinds are not watched
+			continue
+		}
 		for _, action := range row.Actions {
 			possible = append(possible, fwk.ClusterEvent{Resource: row.Name, ActionType: action.Bit})
 		}

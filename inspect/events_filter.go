@@ -5,6 +5,9 @@ package inspect
 
 import (
 	"slices"
+	"strings"
+
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
 )
@@ -58,6 +61,20 @@ func EventLabels() []string {
 		labels = append(labels, event.Label())
 	}
 	return labels
+}
+
+// NeverAnnounced tells whether a name is that of a resource, or the label of an event, which plugins can register but
+// the scheduler never announces, such as UnscheduledPodAdd.
+func NeverAnnounced(name string) bool {
+	for _, row := range framework.Resources() {
+		action, ofResource := strings.CutPrefix(name, string(row.Name))
+		if !ofResource || len(row.Actions) > 0 && !row.Optional {
+			continue
+		}
+		known := append(framework.Actions(), framework.EventAction{Name: fwk.Update.String()}, framework.EventAction{})
+		return slices.ContainsFunc(known, func(one framework.EventAction) bool { return one.Name == action })
+	}
+	return false
 }
 
 // FilterNames returns what [EventFilter] may name as an event: labels and resources of the table of events, and of the
