@@ -29,7 +29,7 @@ type layer struct {
 func layers() []layer {
 	var (
 		belowQueue     = []string{"framework"}
-		belowRuntime   = []string{"profiles", "framework"}
+		belowRuntime   = []string{"profiles", "manifest", "framework"}
 		belowPlugins   = []string{"apiwrite", "runtime", "profiles", "framework"}
 		belowScheduler = []string{"plugins", "apiwrite", "runtime", "queue", "cache", "profiles", "manifest", "framework"}
 		belowSimulate  = append([]string{"scheduler"}, belowScheduler...)

@@ -53,7 +53,8 @@ func locate(ctx context.Context, err error, config *profiles.Configuration, regi
 			return located
 		}
 	}
-	if len(failures) == 0 {
+	unheard := eventResourceErrors(err)
+	if len(failures)+len(unheard) == 0 {
 		return fmt.Errorf("%s: %w", config.Source, err)
 	}
 	documents, readErr := manifest.Load(config.Source)
@@ -64,7 +65,27 @@ func locate(ctx context.Context, err error, config *profiles.Configuration, regi
 	for _, failure := range failures {
 		faults.Add(documents[0].Errorf(fieldOf(config, failure), "initializing plugin %q: %w", failure.plugin, failure.err))
 	}
+	for _, fault := range unheard {
+		faults.Add(documents[0].Errorf(fieldOf(config, factoryFailure{profile: fault.Profile, plugin: fault.Plugin}), "%w", fault))
+	}
 	return faults.Err()
+}
+
+// eventResourceErrors returns those that an error joins or wraps.
+func eventResourceErrors(err error) []*runtime.EventResourceError {
+	switch wrapping := err.(type) {
+	case *runtime.EventResourceError:
+		return []*runtime.EventResourceError{wrapping}
+	case interface{ Unwrap() error }:
+		return eventResourceErrors(wrapping.Unwrap())
+	case interface{ Unwrap() []error }:
+		var all []*runtime.EventResourceError
+		for _, joined := range wrapping.Unwrap() {
+			all = append(all, eventResourceErrors(joined)...)
+		}
+		return all
+	}
+	return nil
 }
 
 // fieldOf returns where a plugin has its arguments; the profile if it has none.

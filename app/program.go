@@ -113,7 +113,14 @@ func (p *program) frameworks(command *cobra.Command, path string) (*profiles.Con
 		return nil, nil, err
 	}
 	built, err := build(command.Context(), config, registry)
-	return config, built, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := built.CheckEventResources(); err != nil {
+		_ = built.Close() // the other error matters
+		return nil, nil, locate(command.Context(), err, config, registry, nil)
+	}
+	return config, built, nil
 }
 
 // inOrder returns the frameworks in the order of the configuration, or the one of a scheduler name if it is not empty.

@@ -59,6 +59,7 @@ func (p *process) readiness(ctx context.Context) []healthz.HealthChecker {
 		}),
 		check("api-access", p.cluster.access.Check),
 		check("scheduling-cycle", p.scheduler.Stuck),
+		check("event-resources", p.scheduler.Profiles().CheckEventResources),
 		check("custom-kinds", func() error {
 			if absent := p.absentKinds(); len(absent) > 0 {
 				return fmt.Errorf("plugins wait for kinds that the API server does not know: %s", strings.Join(absent, ", "))

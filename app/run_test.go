@@ -26,7 +26,7 @@ func TestRunServesAndEnds(t *testing.T) {
 	for path, wanted := range map[string]string{
 		"/livez?verbose":                       `^\[\+\]ping ok\nlivez check passed\n$`,
 		"/healthz?verbose":                     `^\[\+\]ping ok\nhealthz check passed\n$`,
-		"/readyz?verbose":                      `^\[\+\]shutdown ok\n\[\+\]sched-handler-sync ok\n\[\+\]api-access ok\n\[\+\]scheduling-cycle ok\n\[\+\]custom-kinds ok\nreadyz check passed\n$`,
+		"/readyz?verbose":                      `^\[\+\]shutdown ok\n\[\+\]sched-handler-sync ok\n\[\+\]api-access ok\n\[\+\]scheduling-cycle ok\n\[\+\]event-resources ok\n\[\+\]custom-kinds ok\nreadyz check passed\n$`,
 		"/readyz?verbose&exclude=custom-kinds": `\[\+\]custom-kinds excluded: ok`,
 		"/readyz/sched-handler-sync":           `^ok$`,
 		"/metrics":                             `scheduler_pending_pods\{`,
@@ -189,6 +189,16 @@ func TestRunWithoutAKind(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestRunWithEventsOfNoResource(t *testing.T) {
+	r := startWatching(t, newAPIServer(t), "Nodes")
+	r.answers("/readyz/sched-handler-sync", 200)
+	code, body := r.get("/readyz/event-resources")
+	if code != 500 || !strings.Contains(body, `"KindWatcher" registers events of "Nodes"`) || !strings.Contains(body, `did you mean "Node"?`) {
+		t.Errorf("event-resources answers %d %s", code, body)
+	}
+	r.answers("/readyz?exclude=event-resources", 200)
 }
 
 func TestRunWritesTheConfiguration(t *testing.T) {

@@ -16,8 +16,12 @@ import (
 )
 
 // registerHandlers connects the informers with the event handlers: pods and nodes always, every other kind when some
-// plugin waits for its events.
+// plugin waits for its events. Names that are no resources are logged, as one faulty plugin should not keep the others
+// from running.
 func (s *Scheduler) registerHandlers() error {
+	if err := s.profiles.CheckEventResources(); err != nil {
+		s.options.Logger.Error(err, "Incorrect event registration")
+	}
 	core := s.options.Informers.Core().V1()
 	errs := []error{
 		s.handle(fwk.Pod, core.Pods().Informer(), handlerOf(s.podAdded, s.podUpdated, s.podDeleted)),
@@ -57,16 +61,10 @@ func (s *Scheduler) registerKind(row framework.EventResource) error {
 	return s.handle(row.Name, informer.Informer(), s.objectHandler(row.Name, actions))
 }
 
-// registerCustomKind watches a kind that is not in the table of events. A name that is none is logged and ignored, as
-// one faulty plugin should not keep the others from running.
+// registerCustomKind watches a kind that is not in the table of events. A name that is none is ignored.
 func (s *Scheduler) registerCustomKind(name fwk.EventResource) error {
 	kind, ok := framework.ParseCustomResource(name)
-	if !ok {
-		s.options.Logger.Error(nil, "Incorrect event registration: a custom resource is named plural.version.group",
-			"resource", name)
-		return nil
-	}
-	if s.options.DynamicInformers == nil {
+	if !ok || s.options.DynamicInformers == nil {
 		return nil
 	}
 	informer := s.options.DynamicInformers.ForResource(kind).Informer()

@@ -48,8 +48,8 @@ type Cluster struct {
 // startTime is when every simulation begins.
 func startTime() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
-// NewCluster returns an empty cluster at the time zero. It fails when the configuration cannot be carried out. The
-// context is what plugins get; when it ends, [Cluster.Advance] and [Cluster.Settle] return its error.
+// NewCluster returns an empty cluster at the time zero. It fails when the configuration cannot be carried out, or when
+// a plugin registers events that can never happen. The context is what plugins get; when it ends, [Cluster.Advance] and [Cluster.Settle] return its error.
 func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 	c := &Cluster{ctx: ctx, options: options, clock: newVirtualClock(startTime()), watcher: nobody{}}
 	c.store = newStore(c.clock)
@@ -83,6 +83,10 @@ func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 		QueueObserver:    queue.JoinObservers(c.tracker, options.QueueObserver),
 	})
 	if err != nil {
+		return nil, fmt.Errorf("starting the scheduler of the simulation: %w", err)
+	}
+	if err := c.scheduler.Profiles().CheckEventResources(); err != nil {
+		c.Close()
 		return nil, fmt.Errorf("starting the scheduler of the simulation: %w", err)
 	}
 	return c, nil
