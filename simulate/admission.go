@@ -64,9 +64,19 @@ func (s *store) complete(c *collection, created object) error {
 	if c.namespaced && created.GetNamespace() == "" {
 		created.SetNamespace(metav1.NamespaceDefault)
 	}
+	setDefaults(created)
+	if pod, ok := created.(*v1.Pod); ok {
+		return s.admitPod(pod)
+	}
+	return nil
+}
+
+// setDefaults sets the defaults that follow from an object alone. It writes nothing to pods and nodes that have them, so
+// that copies of these may share what they were made of.
+func setDefaults(created object) {
 	switch typed := created.(type) {
 	case *v1.Pod:
-		return s.admitPod(typed)
+		defaultPod(typed)
 	case *v1.Node:
 		defaultAllocatable(typed)
 	case *v1.Namespace:
@@ -84,7 +94,6 @@ func (s *store) complete(c *collection, created object) error {
 	case *storagev1.StorageClass:
 		typed.VolumeBindingMode = ptr.To(ptr.Deref(typed.VolumeBindingMode, storagev1.VolumeBindingImmediate))
 	}
-	return nil
 }
 
 // implyNamespace creates the namespace that an object is in, unless it is there.
@@ -120,6 +129,13 @@ func defaultAllocatable(node *v1.Node) {
 }
 
 func (s *store) admitPod(pod *v1.Pod) error {
+	if pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
+		pod.Status.StartTime = ptr.To(metav1.NewTime(s.clock.Now()).Rfc3339Copy())
+	}
+	return s.resolvePriority(pod)
+}
+
+func defaultPod(pod *v1.Pod) {
 	if pod.Spec.SchedulerName == "" {
 		pod.Spec.SchedulerName = v1.DefaultSchedulerName
 	}
@@ -128,9 +144,6 @@ func (s *store) admitPod(pod *v1.Pod) error {
 	}
 	if pod.Status.Phase == "" {
 		pod.Status.Phase = v1.PodPending
-	}
-	if pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
-		pod.Status.StartTime = ptr.To(metav1.NewTime(s.clock.Now()).Rfc3339Copy())
 	}
 	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
@@ -141,7 +154,6 @@ func (s *store) admitPod(pod *v1.Pod) error {
 		defaultRequests(pod.Spec.Resources)
 	}
 	mergeMatchLabelKeys(pod)
-	return s.resolvePriority(pod)
 }
 
 func defaultContainer(container *v1.Container, hostNetwork bool) {

@@ -5,7 +5,9 @@ package simulate
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -225,11 +227,14 @@ func (s *store) bind(namespace string, binding *v1.Binding) error {
 	case binding.Target.Name == "":
 		return apierrors.NewBadRequest("the binding names no node")
 	}
-	bound := pod.DeepCopy()
+	bound := ownCopy(pod).(*v1.Pod)
 	bound.Spec.NodeName = binding.Target.Name
 	bound.Status.NominatedNodeName = ""
-	for name, value := range binding.Annotations {
-		metav1.SetMetaDataAnnotation(&bound.ObjectMeta, name, value)
+	if len(binding.Annotations) > 0 {
+		annotations := make(map[string]string, len(pod.Annotations)+len(binding.Annotations))
+		maps.Copy(annotations, pod.Annotations)
+		maps.Copy(annotations, binding.Annotations)
+		bound.Annotations = annotations
 	}
 	now := metav1.NewTime(s.clock.Now()).Rfc3339Copy()
 	bound.Status.StartTime = &now
@@ -238,9 +243,10 @@ func (s *store) bind(namespace string, binding *v1.Binding) error {
 	return nil
 }
 
-// setScheduled sets the condition that tells a pod has a node.
+// setScheduled sets the condition that tells a pod has a node, in a list of its own.
 func setScheduled(pod *v1.Pod, now metav1.Time) {
 	scheduled := v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: now}
+	pod.Status.Conditions = slices.Clone(pod.Status.Conditions)
 	for i := range pod.Status.Conditions {
 		if pod.Status.Conditions[i].Type == v1.PodScheduled {
 			pod.Status.Conditions[i] = scheduled

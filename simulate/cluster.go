@@ -131,7 +131,7 @@ func (c *Cluster) Create(objects ...apiruntime.Object) error {
 		if err != nil {
 			return fmt.Errorf("creating an object: %w", err)
 		}
-		if _, err := c.create(k, o); err != nil {
+		if _, err := c.create(k, o.DeepCopyObject().(object)); err != nil {
 			return fmt.Errorf("creating %s: %w", k.describe(o.GetNamespace(), o.GetName()), err)
 		}
 	}
@@ -245,15 +245,15 @@ func (c *Cluster) write(request func() error) error {
 	return err
 }
 
+// create takes an object, which it may change.
 func (c *Cluster) create(k *kind, created object) (object, error) {
 	collection, err := c.collection(k)
 	if err != nil {
 		return nil, err
 	}
-	copied := created.DeepCopyObject().(object)
 	var stored object
 	err = c.write(func() error {
-		stored, err = c.store.admit(collection, copied)
+		stored, err = c.store.admit(collection, created)
 		return err
 	})
 	return stored, err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -213,17 +214,35 @@ func TestScenarioCannotBePartOfAList(t *testing.T) {
 }
 
 func TestInputIsNotChangedByARun(t *testing.T) {
-	input := parse(t, documents(node("n1", ""), pod("a", "1", ""),
-		scenario("{at: 1s, create: "+pod("b", "1", "")+"}", "{at: 2s, patch: {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {a: b}}}}")))
-	var reports []string
-	for range 2 {
-		report, err := simulate.Run(t.Context(), input, simulate.Options{Trace: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		reports = append(reports, encode(t, report))
+	text := documents(node("n1", ""), pod("a", "1", ""),
+		`{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {capacity: {cpu: 4, pods: 9}}}`,
+		`{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}`,
+		`{apiVersion: v1, kind: Pod, metadata: {name: full, labels: {app: web}, annotations: {a: b}, finalizers: [example.com/f]}, spec: {
+			priorityClassName: high, hostNetwork: true,
+			initContainers: [{name: i, resources: {limits: {cpu: 1}}}],
+			containers: [{name: c, resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 500m}}, ports: [{containerPort: 80}]}],
+			affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [
+				{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {a: b}}, matchLabelKeys: [app]}]}}}}`,
+		scenario("{at: 1s, create: "+pod("b", "1", "")+"}", "{at: 2s, patch: {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {a: b}}}}",
+			"{at: 3s, delete: {apiVersion: v1, kind: Pod, metadata: {name: full}}}"))
+	input := parse(t, text)
+	var wg sync.WaitGroup
+	reports := make([]string, 4)
+	for i := range reports {
+		wg.Go(func() {
+			report, err := simulate.Run(t.Context(), input, simulate.Options{Trace: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			reports[i] = encode(t, report)
+		})
 	}
-	if diff := cmp.Diff(reports[0], reports[1]); diff != "" {
-		t.Errorf("the second run differs (-first +second):\n%s", diff)
+	wg.Wait()
+	reports = append(reports, encode(t, run(t, text, simulate.Options{Trace: true})))
+	for _, report := range reports {
+		if diff := cmp.Diff(reports[0], report); diff != "" {
+			t.Errorf("a run of the same input differs (-first +other):\n%s", diff)
+		}
 	}
 }

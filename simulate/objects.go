@@ -145,6 +145,7 @@ func (l *loader) decodeObject(from source, data []byte, header manifest.Header) 
 	if k.namespaced && typed.GetNamespace() == "" {
 		typed.SetNamespace("default")
 	}
+	setDefaults(typed)
 	return typed, nil
 }
 

@@ -123,7 +123,7 @@ func (r *replay) createAll(objects []*loadedObject) error {
 func (r *replay) createLoaded(k *kind, loaded object) error {
 	other, untyped := loaded.(*unstructured.Unstructured)
 	if !untyped || k.custom() {
-		_, err := r.create(k, loaded)
+		_, err := r.create(k, ownCopy(loaded))
 		return err
 	}
 	typed := k.newObject()

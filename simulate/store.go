@@ -108,6 +108,20 @@ func keyOf(namespace, name string) string {
 	return namespace + "/" + name
 }
 
+// ownCopy returns a copy of a stored or read object, to change at its top level. That of a pod or a node, of which there
+// are many, shares everything below with the original.
+func ownCopy(o object) object {
+	switch o := o.(type) {
+	case *v1.Pod:
+		copied := *o
+		return &copied
+	case *v1.Node:
+		copied := *o
+		return &copied
+	}
+	return o.DeepCopyObject().(object)
+}
+
 // sorted returns the objects of a namespace, or of all for the empty one, by key.
 func (c *collection) sorted(namespace string) []object {
 	found := make([]object, 0, len(c.objects))
