@@ -6,21 +6,19 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/klog/v2"
+	"k8s.io/client-go/kubernetes/fake"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
@@ -28,21 +26,26 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// decisions is how many decisions each test compares; COLUMN_DECISIONS asks for more.
+// decisions is how many decisions each history has; COLUMN_DECISIONS asks for more, and SEED for other histories.
 func decisions(t *testing.T) int {
-	text := os.Getenv("COLUMN_DECISIONS")
+	return number(t, "COLUMN_DECISIONS", 6000)
+}
+
+func number(t *testing.T, name string, byDefault int) int {
+	text := os.Getenv(name)
 	if text == "" {
-		return 600
+		return byDefault
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		t.Fatalf("COLUMN_DECISIONS=%s: %v", text, err)
+		t.Fatalf("%s=%s: %v", name, text, err)
 	}
 	return n
 }
 
 // Whether verdicts come from columns or from asking every plugin about every node can't be seen in a decision: statuses,
-// feasible nodes and total scores are the same, while nodes and pods come, change and go.
+// feasible nodes and total scores are the same, while nodes, pods and what plugins look up come, change, go, and come again
+// under the same name. Nor can it be seen whether the plugins have been asked before.
 func TestColumnsDecideAsPluginsDo(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -67,15 +70,18 @@ func TestColumnsDecideAsPluginsDo(t *testing.T) {
 	for seed, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := newComparison(t, uint64(seed), test.budget, test.only, append(test.extra, leveled{})...)
+			c := newComparison(t, uint64(seed)+uint64(number(t, "SEED", 0))<<8, test.budget, test.only, append(test.extra, leveled{})...)
 			for range decisions(t) {
 				c.step()
 				c.decide()
 				if t.Failed() {
-					t.Fatalf("after %d decisions", c.made)
+					t.Fatalf("after %d decisions", c.decided)
 				}
 			}
-			t.Logf("%d decisions, %d of them without a feasible node", c.made, c.hopeless)
+			t.Logf("%d decisions, %d of them without a feasible node, %d with an error; %d also by new plugins", c.decided, c.hopeless, c.failed, c.afresh)
+			if c.decided < decisions(t)*9/10 || c.hopeless > c.decided*8/10 || c.afresh == 0 {
+				t.Error("too little was compared")
+			}
 		})
 	}
 }
@@ -135,10 +141,15 @@ type comparison struct {
 	nominator *queue.Nominator
 	profile   *runtime.Framework
 	nodes     map[string]*v1.Node
-	pods      []*v1.Pod          // on nodes
+	pods      []*v1.Pod // seen on nodes
+	assumed   []assumption
 	nominated map[*v1.Pod]string // the node
-	made      int
-	hopeless  int
+	objects   *directObjects
+	// another builds a framework of the same profile, which has seen nothing yet.
+	another func() *runtime.Framework
+	made    int
+	// How many decisions were compared, how many of them found no node or failed, and how many were made by new plugins too.
+	decided, hopeless, failed, afresh int
 }
 
 func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra ...fwk.Plugin) *comparison {
@@ -160,76 +171,29 @@ func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra
 		nodes:     map[string]*v1.Node{},
 		nominated: map[*v1.Pod]string{},
 	}
-	client := newFixture(t).client
-	profiles, err := runtime.NewProfiles(t.Context(), configuration, registry, runtime.Options{
-		ClientSet:       client,
-		InformerFactory: NewInformerFactory(client),
-		Snapshot:        c.snapshot,
-		Nominator:       c.nominator,
-		PodGroupManager: cache.NoPodGroups{},
-		Parallelism:     1,
-		ColumnBudget:    budget,
-	})
-	if err != nil {
-		t.Fatal(err)
+	client := fake.NewClientset()
+	c.objects = newDirectObjects(client)
+	c.another = func() *runtime.Framework {
+		profiles, err := runtime.NewProfiles(t.Context(), configuration, registry, runtime.Options{
+			ClientSet:       client,
+			InformerFactory: c.objects,
+			Snapshot:        c.snapshot,
+			Nominator:       c.nominator,
+			PodGroupManager: cache.NoPodGroups{},
+			Parallelism:     1,
+			ColumnBudget:    budget,
+		})
+		c.check(err)
+		return profiles["default-scheduler"]
 	}
-	c.profile = profiles["default-scheduler"]
+	c.profile = c.another()
 	for range 8 {
-		c.changeNode()
+		c.changeNode(c.random.IntN(14))
+	}
+	for range 40 {
+		c.changeObject()
 	}
 	return c
-}
-
-// step changes the cluster in some way, or not at all.
-func (c *comparison) step() {
-	switch c.random.IntN(10) {
-	case 0:
-		c.changeNode()
-	case 1:
-		if name := c.someNode(); name != "" && len(c.nodes) > 3 {
-			c.check(c.cache.RemoveNode(c.nodes[name]))
-			delete(c.nodes, name)
-		}
-	case 2, 3, 4:
-		for len(c.pods) > c.random.IntN(30) {
-			i := c.random.IntN(len(c.pods))
-			c.check(c.cache.RemovePod(c.pods[i]))
-			c.pods = append(c.pods[:i], c.pods[i+1:]...)
-		}
-	case 5:
-		if c.random.IntN(3) > 0 {
-			return
-		}
-		c.nominate(c.someNode())
-	case 6:
-		for _, pod := range c.nominees() {
-			c.withdraw(pod)
-		}
-	case 7: // others take their place
-		for _, pod := range c.nominees() {
-			node := c.nominated[pod]
-			c.withdraw(pod)
-			c.nominate(node)
-		}
-	}
-}
-
-func (c *comparison) nominate(node string) {
-	pod := c.pod()
-	info, err := framework.NewPodInfo(pod)
-	c.check(err)
-	c.nominator.AddNominatedPod(klog.Logger{}, info, nominate(node).NominatingInfo)
-	c.nominated[pod] = node
-}
-
-func (c *comparison) withdraw(pod *v1.Pod) {
-	c.nominator.DeleteNominatedPodIfExists(pod)
-	delete(c.nominated, pod)
-}
-
-// nominees are the nominated pods, in the same order for equal seeds.
-func (c *comparison) nominees() []*v1.Pod {
-	return slices.SortedFunc(maps.Keys(c.nominated), func(a, b *v1.Pod) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (c *comparison) check(err error) {
@@ -239,46 +203,18 @@ func (c *comparison) check(err error) {
 	}
 }
 
-// someNode returns the name of a node, the same for equal seeds.
-func (c *comparison) someNode() string {
-	for range 50 {
-		if name := fmt.Sprintf("n%d", c.random.IntN(14)); c.nodes[name] != nil {
-			return name
-		}
-	}
-	return ""
-}
-
-// changeNode adds or replaces a node.
-func (c *comparison) changeNode() {
-	r := c.random
-	node := makeNode(fmt.Sprintf("n%d", r.IntN(14)), strconv.Itoa(2+r.IntN(8)))
-	node.Labels["topology.kubernetes.io/zone"] = fmt.Sprintf("z%d", r.IntN(3))
-	if r.IntN(3) == 0 {
-		node.Labels["disk"] = []string{"ssd", "hdd"}[r.IntN(2)]
-	}
-	node.Labels["level"] = strconv.Itoa(r.IntN(6))
-	node.Spec.Unschedulable = r.IntN(12) == 0
-	if r.IntN(3) == 0 {
-		effects := []v1.TaintEffect{v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule}
-		for range 1 + r.IntN(2) {
-			node.Spec.Taints = append(node.Spec.Taints, v1.Taint{Key: fmt.Sprintf("t%d", r.IntN(2)), Effect: effects[r.IntN(2)]})
-		}
-	}
-	if r.IntN(2) == 0 {
-		node.Status.Images = []v1.ContainerImage{{Names: []string{fmt.Sprintf("image%d:1", r.IntN(2))}, SizeBytes: int64(r.IntN(2000)) << 20}}
-	}
-	node.Status.Allocatable[v1.ResourcePods] = *resource.NewQuantity(int64(3+r.IntN(12)), resource.DecimalSI)
-	c.nodes[node.Name] = node
-	c.check(c.cache.UpdateNode(node))
-}
-
 // pod returns a new pod of one of not too many kinds.
 func (c *comparison) pod() *v1.Pod {
 	r := c.random
 	c.made++
 	pod := makePod(fmt.Sprintf("p%d", c.made), []string{"0", "100m", "500m", "1500m"}[r.IntN(4)], prioritized(int32(r.IntN(3))))
 	pod.Labels = map[string]string{"app": fmt.Sprintf("a%d", r.IntN(3))}
+	pod.Namespace = c.someNamespace()
+	if r.IntN(4) == 0 {
+		pod.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: fmt.Sprintf("r%d", r.IntN(2)), Controller: ptr.To(true),
+		}}
+	}
 	if r.IntN(2) == 0 { // of a kind that comes again and again
 		pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("100m")}
 		pod.Spec.Tolerations = []v1.Toleration{{Key: "t0", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}}
@@ -297,8 +233,24 @@ func (c *comparison) pod() *v1.Pod {
 	if r.IntN(6) == 0 {
 		pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: int32(80 + r.IntN(2))}}
 	}
+	if r.IntN(6) == 0 {
+		pod.Spec.Volumes = []v1.Volume{c.podVolume()}
+	}
+	if r.IntN(8) == 0 {
+		pod.Spec.HostNetwork, pod.Spec.HostUsers = r.IntN(2) == 0, ptr.To(r.IntN(3) == 0)
+	}
 	c.preferences(pod)
 	return pod
+}
+
+func (c *comparison) podVolume() v1.Volume {
+	volume := v1.Volume{Name: "data"}
+	if c.random.IntN(5) == 0 {
+		volume.GCEPersistentDisk = &v1.GCEPersistentDiskVolumeSource{PDName: "disk"}
+		return volume
+	}
+	volume.PersistentVolumeClaim = &v1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprintf("claim-%d", c.random.IntN(4))}
+	return volume
 }
 
 // preferences adds what concerns other nodes and pods.
@@ -306,6 +258,13 @@ func (c *comparison) preferences(pod *v1.Pod) {
 	r := c.random
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprintf("a%d", r.IntN(3))}}
 	topology := []string{"kubernetes.io/hostname", "topology.kubernetes.io/zone"}[r.IntN(2)]
+	near := v1.PodAffinityTerm{LabelSelector: selector, TopologyKey: topology}
+	switch r.IntN(4) {
+	case 0:
+		near.Namespaces = []string{c.someNamespace()}
+	case 1:
+		near.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": []string{"a", "b"}[r.IntN(2)]}}
+	}
 	affinity := &v1.Affinity{}
 	switch r.IntN(8) {
 	case 0:
@@ -314,17 +273,13 @@ func (c *comparison) preferences(pod *v1.Pod) {
 			Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "disk", Operator: v1.NodeSelectorOpExists}}},
 		}}}
 	case 1:
-		affinity.PodAntiAffinity = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
-			LabelSelector: selector, TopologyKey: topology,
-		}}}
+		affinity.PodAntiAffinity = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{near}}
 	case 2:
 		affinity.PodAffinity = &v1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{
-			Weight: int32(1 + r.IntN(5)), PodAffinityTerm: v1.PodAffinityTerm{LabelSelector: selector, TopologyKey: topology},
+			Weight: int32(1 + r.IntN(5)), PodAffinityTerm: near,
 		}}}
 	case 3:
-		affinity.PodAffinity = &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
-			LabelSelector: selector, TopologyKey: topology,
-		}}}
+		affinity.PodAffinity = &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{near}}
 	case 4, 5:
 		unsatisfiable := []v1.UnsatisfiableConstraintAction{v1.DoNotSchedule, v1.ScheduleAnyway}
 		pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
@@ -346,55 +301,78 @@ func (c *comparison) decide() {
 	if !status.IsSuccess() || !result.AllNodes() {
 		return
 	}
+	c.decided++
+	got := decision{statuses: map[string]string{}}
 	totals, rejections, status := c.profile.Totals(ctx, state, pod)
-	if !status.IsSuccess() {
-		c.t.Fatalf("searching through columns: %v", status)
+	if got.failed = !status.IsSuccess(); !got.failed {
+		got.totals = totals
+		rejections.ForEachExplicitNode(func(name string, status *fwk.Status) { got.statuses[name] = render(status) })
 	}
-	statuses := map[string]string{}
-	rejections.ForEachExplicitNode(func(name string, status *fwk.Status) { statuses[name] = render(status) })
-
-	wantTotals, wantStatuses := c.ask(pod)
-	if diff := cmp.Diff(wantStatuses, statuses); diff != "" {
-		c.t.Errorf("pod %v: statuses (-plugins +columns):\n%s", pod, diff)
+	compare := func(who string, want decision) {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(decision{})); diff != "" {
+			c.t.Errorf("decision %d, pod %v: verdicts (-%s +columns):\n%s", c.decided, pod, who, diff)
+		}
 	}
-	if diff := cmp.Diff(wantTotals, totals); diff != "" {
-		c.t.Errorf("pod %v: totals (-plugins +columns):\n%s", pod, diff)
+	compare("plugins", c.ask(c.profile, pod))
+	// What volumes a pod will get depends on what others were promised, which new plugins don't know.
+	if c.decided%20 == 0 && len(pod.Spec.Volumes) == 0 {
+		c.afresh++
+		other := c.another()
+		compare("new plugins", c.ask(other, pod))
+		c.check(other.Close())
 	}
-	if len(totals) == 0 {
+	switch {
+	case got.failed:
+		c.failed++
+	case len(totals) == 0:
 		c.hopeless++
-		return
+	default:
+		c.place(pod, totals)
 	}
-	c.place(pod, totals)
+}
+
+// decision is what came of a decision.
+type decision struct {
+	failed   bool
+	totals   map[string]int64
+	statuses map[string]string
 }
 
 // ask asks every plugin about every node.
-func (c *comparison) ask(pod *v1.Pod) (map[string]int64, map[string]string) {
+func (c *comparison) ask(profile *runtime.Framework, pod *v1.Pod) decision {
 	ctx, state := c.t.Context(), framework.NewCycleState()
-	c.profile.RunPreFilterPlugins(ctx, state, pod)
-	totals, statuses := map[string]int64{}, map[string]string{}
+	failed := decision{failed: true, statuses: map[string]string{}}
+	if _, status, _ := profile.RunPreFilterPlugins(ctx, state, pod); !status.IsSuccess() {
+		c.t.Fatalf("PreFilter, which succeeded before: %v", status)
+	}
+	answer := decision{totals: map[string]int64{}, statuses: map[string]string{}}
 	all, _ := c.snapshot.NodeInfos().List()
 	var feasible []fwk.NodeInfo
 	for _, node := range all {
-		if status := c.profile.RunFilterPluginsWithNominatedPods(ctx, state, pod, node); status.IsSuccess() {
+		status := profile.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+		switch {
+		case status.IsSuccess():
 			feasible = append(feasible, node)
-		} else {
-			statuses[node.Node().Name] = render(status)
+		case status.IsError():
+			return failed
+		default:
+			answer.statuses[node.Node().Name] = render(status)
 		}
 	}
 	if len(feasible) == 0 {
-		return totals, statuses
+		return answer
 	}
-	if status := c.profile.RunPreScorePlugins(ctx, state, pod, feasible); !status.IsSuccess() {
-		c.t.Fatal(status)
+	if status := profile.RunPreScorePlugins(ctx, state, pod, feasible); !status.IsSuccess() {
+		return failed
 	}
-	scores, status := c.profile.RunScorePlugins(ctx, state, pod, feasible)
+	scores, status := profile.RunScorePlugins(ctx, state, pod, feasible)
 	if !status.IsSuccess() {
-		c.t.Fatal(status)
+		return failed
 	}
 	for i := range scores {
-		totals[scores[i].Name] = scores[i].TotalScore
+		answer.totals[scores[i].Name] = scores[i].TotalScore
 	}
-	return totals, statuses
+	return answer
 }
 
 // place checks the choice of Search, and follows it.
@@ -423,7 +401,16 @@ func (c *comparison) place(pod *v1.Pod, totals map[string]int64) {
 		c.t.Errorf("pod %v: the choice is %+v of %d with total %d, want one of %d nodes with total %d of %v",
 			pod, choice, ties, totals[choice.Node], equals, best, totals)
 	}
+	if !c.profile.RunReservePluginsReserve(ctx, state, pod, choice.Node).IsSuccess() {
+		c.profile.RunReservePluginsUnreserve(ctx, state, pod, choice.Node)
+		return
+	}
 	pod.Spec.NodeName = choice.Node
+	if c.random.IntN(3) == 0 {
+		c.check(c.cache.AssumePod(pod))
+		c.assumed = append(c.assumed, assumption{pod, state})
+		return
+	}
 	c.check(c.cache.AddPod(pod))
 	c.pods = append(c.pods, pod)
 }
