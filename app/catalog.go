@@ -60,7 +60,7 @@ func describePlugins(ctx context.Context, config *profiles.Configuration, regist
 			points = append(points, string(point))
 		}
 		known[description.Name] = inspect.Plugin{
-			Name: description.Name, InTree: true, Built: description.Built,
+			Name: description.Name, InTree: true, Built: true,
 			EnabledByDefault: description.EnabledByDefault, DefaultWeight: description.DefaultWeight,
 			ExtensionPoints: points,
 		}

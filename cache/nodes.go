@@ -74,3 +74,14 @@ func (c *Cache) RemoveNode(node *v1.Node) error {
 	c.dropIfUnused(entry)
 	return nil
 }
+
+// TouchNode has a node count as changed, because something changed that plugins look at together with the node. A node
+// that is not there is left alone.
+func (c *Cache) TouchNode(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if entry, ok := c.nodes[name]; ok && entry.live() {
+		entry.own().SetNode(entry.info.Node())
+		c.slots.touch(entry)
+	}
+}

@@ -212,6 +212,17 @@ func blockedBy() map[string]blocked {
 			details: []string{"no pod with app=db in " + zone + "=east"},
 			remedy:  step("create: " + labelled("db", "db", "")), event: "AssignedPodAdd",
 		},
+		"DynamicResources": {
+			cluster: documents(node("n1", ""),
+				"{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}}",
+				"{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: gpu, namespace: default}, "+
+					"spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}}}",
+				"{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default}, spec: {containers: [{name: c, image: i}], "+
+					"resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]}}"),
+			remedy: "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: n1}, spec: {driver: gpu.example.com, nodeName: n1, " +
+				"pool: {name: n1, generation: 1, resourceSliceCount: 1}, devices: [{name: d0}]}}",
+			event: "resource.k8s.io/ResourceSliceAdd",
+		},
 		"NodeDeclaredFeatures": {
 			cluster: documents(node("n1", ""), "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default}, spec: {hostNetwork: true, hostUsers: false, containers: [{name: c, image: i}]}}"),
 			details: []string{"the node does not declare the feature UserNamespacesHostNetworkSupport"},
@@ -261,13 +272,12 @@ func TestWhatIsExplainedHelps(t *testing.T) {
 }
 
 // mustBeExplained tells whether a plugin can keep a pod waiting in a simulation. NodeName cannot, as pods with a node
-// don't wait; DefaultPreemption only does while it deletes other pods, which takes no time; a stand-in says itself that it
-// is one.
+// don't wait; DefaultPreemption only does while it deletes other pods, which takes no time.
 func mustBeExplained(plugin plugins.Description) bool {
 	rejects := func(point profiles.ExtensionPoint) bool {
 		return point == profiles.PreEnqueue || point == profiles.PreFilter || point == profiles.Filter
 	}
-	return plugin.Built && plugin.EnabledByDefault && plugin.Name != "NodeName" && plugin.Name != "DefaultPreemption" &&
+	return plugin.EnabledByDefault && plugin.Name != "NodeName" && plugin.Name != "DefaultPreemption" &&
 		slices.ContainsFunc(plugin.Points, rejects)
 }
 

@@ -22,8 +22,6 @@ type Description struct {
 	EnabledByDefault bool
 	// DefaultWeight is the weight of the plugin's scores in the default profile; zero for plugins that don't score.
 	DefaultWeight int32
-	// Built is false for a stand-in, which rejects pods that need the plugin.
-	Built bool
 }
 
 // Describe returns a description of every in-tree plugin, in the order of the default profile. It builds the default
@@ -41,11 +39,9 @@ func Describe(ctx context.Context) ([]Description, error) {
 }
 
 func describe(profile *profiles.Profile, resolved *profiles.Resolved) []Description {
-	standIns := standIns()
 	var descriptions []Description
 	for _, enabled := range profile.Plugins.MultiPoint.Enabled {
-		_, isStandIn := standIns[enabled.Name]
-		description := Description{Name: enabled.Name, EnabledByDefault: true, Built: !isStandIn}
+		description := Description{Name: enabled.Name, EnabledByDefault: true}
 		for _, point := range profiles.AllExtensionPoints() {
 			for _, plugin := range resolved.Points[point] {
 				if plugin.Name != enabled.Name {

@@ -29,21 +29,21 @@ func TestDescribe(t *testing.T) {
 	}
 	for _, want := range []plugins.Description{
 		{
-			Name: "NodeResourcesFit", EnabledByDefault: true, DefaultWeight: 1, Built: true,
+			Name: "NodeResourcesFit", EnabledByDefault: true, DefaultWeight: 1,
 			Points: []profiles.ExtensionPoint{profiles.PreFilter, profiles.Filter, profiles.PreScore, profiles.Score, profiles.PlacementScore},
 		},
 		{
-			Name: "TaintToleration", EnabledByDefault: true, DefaultWeight: 3, Built: true,
+			Name: "TaintToleration", EnabledByDefault: true, DefaultWeight: 3,
 			Points: []profiles.ExtensionPoint{profiles.PreFilter, profiles.Filter, profiles.PreScore, profiles.Score},
 		},
 		{
-			Name: "VolumeBinding", EnabledByDefault: true, DefaultWeight: 1, Built: true,
+			Name: "VolumeBinding", EnabledByDefault: true, DefaultWeight: 1,
 			Points: []profiles.ExtensionPoint{
 				profiles.PreFilter, profiles.Filter, profiles.PreScore, profiles.Score, profiles.Reserve, profiles.PreBind,
 			},
 		},
 		{
-			Name: "DefaultBinder", EnabledByDefault: true, Built: true,
+			Name: "DefaultBinder", EnabledByDefault: true,
 			Points: []profiles.ExtensionPoint{profiles.Bind},
 		},
 	} {

@@ -16,8 +16,8 @@
 //
 // Package preemption is no plugin, but what DefaultPreemption is made of, for plugins that preempt otherwise.
 //
-// Package notbuilt has stand-ins for the plugins of the default profile that Rouse does not have yet. They reject pods
-// that need the missing plugin instead of placing them wrongly.
+// Package devices, below dynamicresources, keeps what a scheduler knows of devices. A framework whose plugins are to place
+// pods with resource claims is built with a manager of it.
 //
 // # Concurrency
 //

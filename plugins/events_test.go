@@ -25,6 +25,11 @@ const wantRegistrations = `
 DefaultPreemption     AssignedPod                        Delete                                      hint
 DefaultPreemption     Node                               Delete|UpdateNodeAllocatable|UpdateNodeLabel|UpdateNodeTaint|UpdateNodeDeclaredFeature hint
 DefaultPreemption     TargetPod                          Update                                      hint
+DynamicResources      Node                               Add|UpdateNodeAllocatable|UpdateNodeLabel   NOHINT
+DynamicResources      TargetPod                          UpdatePodGeneratedResourceClaim             hint
+DynamicResources      resource.k8s.io/DeviceClass        Add|Update                                  NOHINT
+DynamicResources      resource.k8s.io/ResourceClaim      Add|Update|Delete                           hint
+DynamicResources      resource.k8s.io/ResourceSlice      Add|Update                                  NOHINT
 InterPodAffinity      AssignedPod                        Add|Delete|UpdatePodLabel                   hint
 InterPodAffinity      Namespace                          Add|Update                                  hint
 InterPodAffinity      Node                               Add|UpdateNodeLabel                         hint

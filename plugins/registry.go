@@ -4,10 +4,9 @@
 package plugins
 
 import (
-	"maps"
-
 	"github.com/rouse-scheduler/rouse/plugins/defaultbinder"
 	"github.com/rouse-scheduler/rouse/plugins/defaultpreemption"
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources"
 	"github.com/rouse-scheduler/rouse/plugins/imagelocality"
 	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 	"github.com/rouse-scheduler/rouse/plugins/nodeaffinity"
@@ -18,7 +17,6 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
 	"github.com/rouse-scheduler/rouse/plugins/nodeunschedulable"
 	"github.com/rouse-scheduler/rouse/plugins/nodevolumelimits"
-	"github.com/rouse-scheduler/rouse/plugins/notbuilt"
 	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 	"github.com/rouse-scheduler/rouse/plugins/prioritysort"
 	"github.com/rouse-scheduler/rouse/plugins/schedulinggates"
@@ -29,19 +27,13 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// NewInTreeRegistry returns a new registry with every in-tree plugin, to which the caller may add its own. Plugins that
-// are not built yet are there as stand-ins. Every factory accepts nil arguments, which mean all defaults. Some plugins
-// are only built with a handle that has an informer factory.
+// NewInTreeRegistry returns a new registry with every in-tree plugin, to which the caller may add its own. Every factory
+// accepts nil arguments, which mean all defaults. Some plugins are only built with a handle that has an informer factory.
 func NewInTreeRegistry() runtime.Registry {
-	registry := builtPlugins()
-	maps.Copy(registry, standIns())
-	return registry
-}
-
-func builtPlugins() runtime.Registry {
 	return runtime.Registry{
 		defaultbinder.Name:                   defaultbinder.New,
 		defaultpreemption.Name:               defaultpreemption.New,
+		dynamicresources.Name:                dynamicresources.New,
 		imagelocality.Name:                   imagelocality.New,
 		interpodaffinity.Name:                interpodaffinity.New,
 		nodeaffinity.Name:                    nodeaffinity.New,
@@ -59,11 +51,5 @@ func builtPlugins() runtime.Registry {
 		volumebinding.Name:                   volumebinding.New,
 		volumerestrictions.Name:              volumerestrictions.New,
 		volumezone.Name:                      volumezone.New,
-	}
-}
-
-func standIns() runtime.Registry {
-	return runtime.Registry{
-		notbuilt.DynamicResources: notbuilt.NewDynamicResources,
 	}
 }

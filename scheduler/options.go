@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -47,6 +48,8 @@ type Options struct {
 	Extenders []fwk.Extender
 	// Clock tells the time; nil means real time.
 	Clock clock.WithDelayedExecution
+	// Devices says which parts of dynamic resource allocation differ from the default.
+	Devices devices.Switches
 	// Logger receives what the scheduler logs; the zero value drops it.
 	Logger klog.Logger
 	// WithoutColumns makes every cycle ask every plugin about every node, as if nothing were known from cycles before. It

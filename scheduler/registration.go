@@ -54,11 +54,16 @@ func (s *Scheduler) registerKind(row framework.EventResource) error {
 			"resource", row.Name)
 		return nil
 	}
+	handler := s.objectHandler(row.Name, actions)
+	if registration, err := s.devices.AddHandler(row.Name, handler); registration != nil || err != nil {
+		s.handlers = append(s.handlers, handlerOfKind{row.Name, registration})
+		return err
+	}
 	informer, err := s.options.Informers.ForResource(row.Informer)
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", row.Name, err)
 	}
-	return s.handle(row.Name, informer.Informer(), s.objectHandler(row.Name, actions))
+	return s.handle(row.Name, informer.Informer(), handler)
 }
 
 // registerCustomKind watches a kind that is not in the table of events. A name that is none is ignored.

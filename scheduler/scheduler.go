@@ -18,6 +18,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -30,6 +31,7 @@ type Scheduler struct {
 	events   framework.EventMap
 	queue    *queue.Queue
 	cache    *cache.Cache
+	devices  *devices.Manager
 	pods     listersv1.PodLister
 	nodes    listersv1.NodeLister
 	handlers []handlerOfKind
@@ -70,14 +72,21 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		s.slots = &slots{limit: maxBindings}
 		s.options.Go = s.slots.start
 	}
+	var err error
+	s.devices, err = devices.New(ctx, devices.Options{
+		Informers: options.Informers, Switches: options.Devices, Touched: s.cache.TouchNode, Logger: options.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
 	if err := s.buildProfiles(ctx); err != nil {
-		return nil, fmt.Errorf("initializing profiles: %w", err)
+		return nil, errors.Join(fmt.Errorf("initializing profiles: %w", err), s.devices.Close())
 	}
 	if err := s.buildQueue(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("building the scheduling queue: %w", err), s.profiles.Close())
+		return nil, errors.Join(fmt.Errorf("building the scheduling queue: %w", err), s.Close())
 	}
 	if err := s.registerHandlers(); err != nil {
-		return nil, errors.Join(fmt.Errorf("adding event handlers: %w", err), s.profiles.Close())
+		return nil, errors.Join(fmt.Errorf("adding event handlers: %w", err), s.Close())
 	}
 	return s, nil
 }
@@ -95,6 +104,7 @@ func (s *Scheduler) buildProfiles(ctx context.Context) error {
 		Parallelism:      int(o.Configuration.Parallelism),
 		WaitingPods:      s.waitingPods,
 		PodsInPreBind:    runtime.NewPodsInPreBind(),
+		DRAManager:       s.devices,
 		PodGroupManager:  cache.NoPodGroups{},
 		Clock:            o.Clock,
 		Go:               s.startTask,
@@ -163,7 +173,12 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	watchers.Wait()
 	s.waitingPods.Iterate(func(pod fwk.WaitingPod) { pod.Reject("", "the scheduler is shutting down") })
 	s.underWay.Wait()
-	return s.profiles.Close()
+	return s.Close()
+}
+
+// Close closes the plugins, and ends what listens to informers on their behalf. [Scheduler.Run] does so when it ends.
+func (s *Scheduler) Close() error {
+	return errors.Join(s.profiles.Close(), s.devices.Close())
 }
 
 // startTask starts a task of a plugin that outlives the scheduling cycle.
@@ -218,6 +233,7 @@ func (s *Scheduler) BuildProfiles(ctx context.Context, snapshot fwk.SharedLister
 		Snapshot:        snapshot,
 		Nominator:       s.queue,
 		Extenders:       o.Extenders,
+		DRAManager:      s.devices,
 		PodGroupManager: cache.NoPodGroups{},
 		Clock:           o.Clock,
 		Seed:            o.Seed,

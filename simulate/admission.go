@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -91,6 +92,8 @@ func setDefaults(created object) {
 		if typed.Status.Phase == "" {
 			typed.Status.Phase = v1.VolumeAvailable // as the controller of volumes says; claims only get those
 		}
+	case *resourceapi.ResourceClaim:
+		defaultDeviceRequests(&typed.Spec)
 	case *storagev1.StorageClass:
 		typed.VolumeBindingMode = ptr.To(ptr.Deref(typed.VolumeBindingMode, storagev1.VolumeBindingImmediate))
 	}

@@ -28,7 +28,7 @@ import (
 type apiServer struct {
 	store  *store
 	client *client
-	// written is called after a request that wrote a volume or a claim; nil if nobody waits for it.
+	// written is called after a request that wrote a volume or a claim of any sort; nil if nobody waits for it.
 	written func()
 }
 
@@ -49,7 +49,7 @@ func (a *apiServer) forgetRequests() { a.client.ClearActions() }
 func (a *apiServer) react(action clienttesting.Action) (bool, apiruntime.Object, error) {
 	handled, result, err := a.request(action)
 	switch action.GetResource().Resource {
-	case "persistentvolumes", "persistentvolumeclaims":
+	case "persistentvolumes", "persistentvolumeclaims", "resourceclaims":
 		if written := a.written; written != nil {
 			written()
 		}

@@ -95,7 +95,7 @@ func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 // Close ends the scheduler and its plugins. The cluster can still be looked at.
 func (c *Cluster) Close() {
 	c.scheduler.Queue().Close()
-	if err := c.scheduler.Profiles().Close(); err != nil {
+	if err := c.scheduler.Close(); err != nil {
 		c.options.Logger.Error(err, "Closing the plugins of a simulation failed")
 	}
 }

@@ -72,7 +72,7 @@ func schedulingKinds() map[schema.GroupVersion]map[string]bool {
 			"VolumeAttachment": false,
 		},
 		{Group: "resource.k8s.io", Version: "v1"}: {
-			"DeviceClass": false, "ResourceClaim": true, "ResourceSlice": false,
+			"DeviceClass": false, "DeviceTaintRule": false, "ResourceClaim": true, "ResourceClaimTemplate": true, "ResourceSlice": false,
 		},
 	}
 }

@@ -124,13 +124,9 @@ func TestEveryDefaultPluginHasAScenario(t *testing.T) {
 // withoutScenario lists the plugins, and events of plugins, that no scenario can show with the default profile, and why.
 func withoutScenario() map[string]string {
 	return map[string]string{
-		"NodeName":         "a pod that names its node has it already",
-		"DynamicResources": "it is not built yet",
+		"NodeName": "a pod that names its node has it already",
 		"DefaultPreemption": "it holds a pod back while victims are evicted; their deletion wakes the pod for the plugin that " +
 			"rejected it, see preemption.yaml",
-
-		"NodeResourcesFit resource.k8s.io/DeviceClassAdd":    "DynamicResources has a say in it",
-		"NodeResourcesFit resource.k8s.io/DeviceClassUpdate": "DynamicResources has a say in it",
 
 		"InterPodAffinity NamespaceAdd": "pods come after their namespace, and their own events wake",
 

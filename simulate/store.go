@@ -260,6 +260,7 @@ func (s *store) record(c *collection, key string, made change) {
 		s.binding = false
 	}
 	s.keepBudgets(c, made)
+	s.keepResourceClaims(c, made)
 }
 
 // next takes the oldest change that no informer has seen yet.

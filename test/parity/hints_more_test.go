@@ -12,10 +12,7 @@ import (
 // TestNeedlessWakesAreCaught tests the comparison itself: hints that always wake the pod do not get through, for any event
 // for which kube-scheduler's hint ever leaves one asleep.
 func TestNeedlessWakesAreCaught(t *testing.T) {
-	m, err := newMachine(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newMachine()
 	type asked struct{ skips, caught int }
 	found := map[string]asked{}
 	for seed := range uint64(200) {

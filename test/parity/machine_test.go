@@ -81,10 +81,7 @@ func TestFaultyPluginsAreCaught(t *testing.T) {
 			return roundedBalance{p.(*noderesourcesbalancedallocation.Plugin)}
 		}},
 	}
-	m, err := newMachine(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newMachine()
 	const rounds = 300
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {

@@ -4,7 +4,6 @@
 package parity
 
 import (
-	"context"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,7 +11,6 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
@@ -22,20 +20,6 @@ func defaultPlugins() []configv1.Plugin {
 	return slices.DeleteFunc(profiles.DefaultPlugins(), func(p configv1.Plugin) bool {
 		return p.Name == "PrioritySort" || p.Name == "DefaultBinder"
 	})
-}
-
-// built returns the default plugins without those that Rouse does not have yet, and the names of these.
-func built(ctx context.Context) (available []configv1.Plugin, standIns []string, err error) {
-	descriptions, err := plugins.Describe(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, description := range descriptions {
-		if !description.Built {
-			standIns = append(standIns, description.Name)
-		}
-	}
-	return slices.DeleteFunc(defaultPlugins(), func(p configv1.Plugin) bool { return slices.Contains(standIns, p.Name) }), standIns, nil
 }
 
 // all returns a profile of the plugins with default arguments.

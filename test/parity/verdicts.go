@@ -84,13 +84,6 @@ type trial struct {
 	pending []*v1.Pod
 	// label says which sort of profile it is.
 	label string
-	// standIns are plugins that Rouse does not have yet. They are part of whole cycles only.
-	standIns []string
-}
-
-// compared returns the names of the plugins that are compared one by one.
-func (t trial) compared(s *side) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.plugins)), func(name string) bool { return slices.Contains(t.standIns, name) })
 }
 
 // verdicts returns everything that a side says about the pods, plugin by plugin and in whole cycles.
@@ -101,14 +94,12 @@ func (s *side) verdicts(ctx context.Context, t trial) (verdicts, error) {
 		return nil, err
 	}
 	for _, pod := range t.pending {
-		for _, name := range t.compared(s) {
+		for _, name := range slices.Sorted(maps.Keys(s.plugins)) {
 			judge := judge{side: s, plugin: s.plugins[name], pod: pod, pending: t.pending, nodes: nodes, v: v}
 			judge.beforeCycles(ctx)
 			judge.filter(ctx)
 		}
-		if len(t.compared(s)) == len(s.plugins) { // stand-ins sign nothing
-			v[subject{kind: kind{what: t.label + ", whole cycle: signature of a pod"}, pod: pod.Name}] = string(s.framework.SignPod(ctx, pod))
-		}
+		v[subject{kind: kind{what: t.label + ", whole cycle: signature of a pod"}, pod: pod.Name}] = string(s.framework.SignPod(ctx, pod))
 		s.cycle(ctx, pod, nodes, t.label, v)
 	}
 	return v, nil

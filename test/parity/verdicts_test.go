@@ -33,7 +33,7 @@ func (m *machine) compareVerdicts(t round) {
 	c, pod := g.mixedCluster()
 	random := trial{
 		cluster: c, profile: g.profile(m.available), pending: []*v1.Pod{pod("pod-0"), pod("pod-1"), pod("pod-2"), pod("pod-3")},
-		label: "random profile", standIns: m.standIns,
+		label: "random profile",
 	}
 	byDefault := random
 	byDefault.profile, byDefault.label = all(defaultPlugins()), "default profile"

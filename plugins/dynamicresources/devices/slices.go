@@ -1,0 +1,99 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package devices
+
+import (
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	clientcache "k8s.io/client-go/tools/cache"
+)
+
+// sliceHandler follows the slices.
+func (m *Manager) sliceHandler() clientcache.ResourceEventHandler {
+	return clientcache.ResourceEventHandlerFuncs{
+		AddFunc:    func(added any) { m.sliceChanged(nil, sliceOf(added)) },
+		UpdateFunc: func(old, current any) { m.sliceChanged(sliceOf(old), sliceOf(current)) },
+		DeleteFunc: func(deleted any) { m.sliceChanged(sliceOf(deleted), nil) },
+	}
+}
+
+// sliceOf returns a slice that an informer hands out; nil if it is none.
+func sliceOf(object any) *resourceapi.ResourceSlice {
+	if tombstone, ok := object.(clientcache.DeletedFinalStateUnknown); ok {
+		object = tombstone.Obj
+	}
+	slice, _ := object.(*resourceapi.ResourceSlice)
+	return slice
+}
+
+func poolOf(slice *resourceapi.ResourceSlice) poolID {
+	return poolID{slice.Spec.Driver, slice.Spec.Pool.Name}
+}
+
+func (m *Manager) sliceChanged(old, current *resourceapi.ResourceSlice) {
+	m.mu.Lock()
+	affected := sets.New[string]()
+	if old != nil && (current == nil || poolOf(old) != poolOf(current)) {
+		m.withPool(poolOf(old), affected, func(p *pool) {
+			delete(p.slices, old.Name)
+			p.arrange()
+		})
+	}
+	if current != nil {
+		m.withPool(poolOf(current), affected, func(p *pool) {
+			p.slices[current.Name] = current
+			p.arrange()
+		})
+	}
+	m.mu.Unlock()
+	m.touch(affected)
+}
+
+// withPool changes a pool and everything that hangs on it. The nodes that saw it, or see it now, and no other node does,
+// are added to those that are affected. The caller holds the lock.
+func (m *Manager) withPool(id poolID, affected sets.Set[string], change func(*pool)) {
+	p := m.pools[id]
+	if p == nil {
+		p = newPool(id)
+		m.pools[id] = p
+	}
+	before, wasShared := p.node, p.shared()
+	change(p)
+	m.version++
+	p.version = m.version
+	if wasShared || p.shared() {
+		m.sharedVersion = m.version
+	}
+	if p.shared() {
+		m.shared[id] = p
+	} else {
+		delete(m.shared, id)
+	}
+	if before != "" {
+		affected.Insert(before)
+		delete(m.private[before], id)
+		if len(m.private[before]) == 0 {
+			delete(m.private, before)
+		}
+		delete(m.views, before)
+	}
+	if p.node != "" {
+		affected.Insert(p.node)
+		if m.private[p.node] == nil {
+			m.private[p.node] = map[poolID]*pool{}
+		}
+		m.private[p.node][id] = p
+		delete(m.views, p.node)
+	}
+	if p.empty() {
+		delete(m.pools, id)
+	}
+}
+
+// touch tells of nodes that are affected by a change. The caller does not hold the lock.
+func (m *Manager) touch(affected sets.Set[string]) {
+	for node := range affected {
+		m.touched(node)
+	}
+}

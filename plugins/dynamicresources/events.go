@@ -1,0 +1,74 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamicresources
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+// EventsToRegister implements fwk.EnqueueExtensions.
+func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+	return []fwk.ClusterEventWithHint{
+		// The allocatable resources of a node decide whether an extended resource is served by devices there.
+		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeLabel | fwk.UpdateNodeAllocatable}},
+		{
+			Event:          fwk.ClusterEvent{Resource: fwk.ResourceClaim, ActionType: fwk.Add | fwk.Update | fwk.Delete},
+			QueueingHintFn: pl.afterClaimChange,
+		},
+		{
+			Event:          fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.UpdatePodGeneratedResourceClaim},
+			QueueingHintFn: framework.HintFor(pl.afterPodChange),
+		},
+		{Event: fwk.ClusterEvent{Resource: fwk.DeviceClass, ActionType: fwk.Add | fwk.Update}},
+		{Event: fwk.ClusterEvent{Resource: fwk.ResourceSlice, ActionType: fwk.Add | fwk.Update}},
+	}, nil
+}
+
+// afterPodChange wakes the pod if all its claims are there now.
+func (pl *Plugin) afterPodChange(_ klog.Logger, _ *v1.Pod, _, pod *v1.Pod) (fwk.QueueingHint, error) {
+	if pod == nil || pl.eachClaim(pod, nil) != nil {
+		return fwk.QueueSkip, nil
+	}
+	return fwk.Queue, nil
+}
+
+// afterClaimChange wakes the pod if a claim gave devices back, whosever it was, or if one of its own is new or has another
+// status. A pod of which a claim is missing is not woken by others.
+func (pl *Plugin) afterClaimChange(_ klog.Logger, pod *v1.Pod, oldObj, newObj any) (fwk.QueueingHint, error) {
+	if _, unknown := oldObj.(clientcache.DeletedFinalStateUnknown); unknown {
+		return fwk.Queue, nil
+	}
+	old, current, err := framework.HintObjects[resourceapi.ResourceClaim](oldObj, newObj)
+	if err != nil {
+		return fwk.Queue, err
+	}
+	if current == nil {
+		if old == nil || old.Status.Allocation != nil {
+			return fwk.Queue, nil
+		}
+		return fwk.QueueSkip, nil
+	}
+	own := false
+	if err := pl.eachClaim(pod, func(_ int, claim *resourceapi.ResourceClaim) { own = own || claim.UID == current.UID }); err != nil {
+		return fwk.QueueSkip, nil
+	}
+	switch {
+	case old != nil && old.Status.Allocation != nil && current.Status.Allocation == nil:
+		return fwk.Queue, nil
+	case !own:
+		return fwk.QueueSkip, nil
+	case old == nil || !equality.Semantic.DeepEqual(&old.Status, &current.Status):
+		return fwk.Queue, nil
+	}
+	return fwk.QueueSkip, nil
+}

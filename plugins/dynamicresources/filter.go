@@ -1,0 +1,131 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamicresources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/dynamic-resource-allocation/structured"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
+)
+
+// Filter implements fwk.FilterPlugin: claims that have devices must be of use on the node, and the others must get devices
+// there, which are kept for Reserve.
+func (pl *Plugin) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+	s, err := readState(state)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	if len(s.claims) == 0 {
+		return nil
+	}
+	chosen, unavailable, status := pl.choose(ctx, s, pod, nodeInfo)
+	switch {
+	case status != nil:
+		return status
+	case len(unavailable) > 0:
+		s.markUnavailable(unavailable)
+		return rejected(ReasonUnavailable)
+	case chosen != nil:
+		s.keep(nodeInfo.Node().Name, chosen)
+	}
+	return nil
+}
+
+// choose chooses devices on a node. It returns nothing if nothing is to be chosen, and beside the choice the indexes of
+// the claims whose devices can't be used there.
+func (pl *Plugin) choose(ctx context.Context, s *podState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (*nodeAllocation, []int, *fwk.Status) {
+	chosen := &nodeAllocation{}
+	if s.extended != nil {
+		var status *fwk.Status
+		if chosen.extended, status = pl.extendOn(s.extended, pod, nodeInfo); status != nil {
+			return nil, nil, status
+		}
+	}
+	node := nodeInfo.Node()
+	var unavailable []int
+	for i, c := range s.claims {
+		if c.allocated() && !pl.usableOn(c, node) {
+			unavailable = append(unavailable, i)
+		}
+	}
+	claims := s.toAllocate
+	if chosen.extended != nil {
+		claims = append(claims[:len(claims):len(claims)], chosen.extended.claim)
+	}
+	if len(claims) == 0 {
+		return nil, unavailable, nil
+	}
+	if status := pl.allocate(ctx, s, node, claims, chosen); status != nil {
+		return nil, nil, status
+	}
+	return chosen, unavailable, nil
+}
+
+// allocate has devices chosen for claims on a node.
+func (pl *Plugin) allocate(ctx context.Context, s *podState, node *v1.Node, claims []*resourceapi.ResourceClaim, chosen *nodeAllocation) *fwk.Status {
+	allocator, err := s.allocator, error(nil)
+	if pl.manager != nil {
+		chosen.view = pl.manager.View(node.Name)
+		allocator, err = chosen.view.Allocator(pl.allocatorFor)
+	}
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	if pl.filterTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, pl.filterTimeout)
+		defer cancel()
+	}
+	chosen.results, err = allocator.Allocate(ctx, node, claims)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fwk.AsStatus(fmt.Errorf("node %s: timed out trying to allocate devices", node.Name))
+	case ctx.Err() != nil:
+		return rejected(fmt.Sprintf("asked by caller to stop allocating devices: %v", context.Cause(ctx)))
+	case errors.Is(err, structured.ErrFailedAllocationOnNode):
+		return rejected(err.Error())
+	case err != nil:
+		return fwk.AsStatus(err)
+	case len(chosen.results) < len(claims):
+		return rejected(ReasonCannotAllocate)
+	}
+	return nil
+}
+
+// allocatorFor returns an allocator for the nodes that see the same. It outlives the cycle, and so has no context of it.
+func (pl *Plugin) allocatorFor(view *devices.View) (structured.Allocator, error) {
+	return structured.NewAllocator(context.Background(), pl.switches.Allocation(), view.State, pl.classes, view.Slices, pl.expressions)
+}
+
+// usableOn tells whether the devices of an allocated claim can be used on a node: they can be reached, and if they had to
+// be made ready that has not failed.
+func (pl *Plugin) usableOn(c *podClaim, node *v1.Node) bool {
+	if c.selector != nil && !c.selector.Match(node) {
+		return false
+	}
+	if pl.switches.NoBindingConditions {
+		return true
+	}
+	ready, err := pl.devicesReady(c.claim, false)
+	return err == nil && (ready || !pl.timedOut(c.claim))
+}
+
+// timedOut tells whether the devices of a claim should have been ready by now.
+func (pl *Plugin) timedOut(claim *resourceapi.ResourceClaim) bool {
+	since := claim.Status.Allocation.AllocationTimestamp
+	return since != nil && pl.clock.Now().After(since.Add(pl.bindingTimeout))
+}
+
+func (pl *Plugin) now() *metav1.Time {
+	now := metav1.NewTime(pl.clock.Now())
+	return &now
+}

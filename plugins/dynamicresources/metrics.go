@@ -1,0 +1,39 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamicresources
+
+import (
+	"time"
+
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// Metrics is told what becomes of devices, if the metrics of the framework implement it. Its methods are called
+// concurrently.
+type Metrics interface {
+	// ClaimCreated is called when a claim for extended resources was created, or could not be.
+	ClaimCreated(err error)
+	// DevicesBound is called when the wait for devices to be ready ended, with the drivers of the devices and how it ended:
+	// success, failure or timeout.
+	DevicesBound(drivers []string, outcome string, waited time.Duration)
+}
+
+// noMetrics measures nothing.
+type noMetrics struct{}
+
+func (noMetrics) ClaimCreated(error)                           {}
+func (noMetrics) DevicesBound([]string, string, time.Duration) {}
+
+// metricsOf returns the metrics of a framework, as far as they are about devices. Other frameworks than this module's have
+// none.
+func metricsOf(handle fwk.Handle) Metrics {
+	if measured, ok := handle.(interface{ Metrics() runtime.Metrics }); ok {
+		if metrics, ok := measured.Metrics().(Metrics); ok {
+			return metrics
+		}
+	}
+	return noMetrics{}
+}

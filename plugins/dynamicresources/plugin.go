@@ -1,0 +1,180 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package dynamicresources is the plugin DynamicResources: a pod goes only to nodes where the devices that its resource
+// claims ask for are, or can be allocated, and is bound only when they are its own.
+//
+//   - Extension points: PreEnqueue, PreFilter, Filter, PostFilter, PodGroupPostFilter, Score, Reserve, PreBind, Sign.
+//   - Arguments: DynamicResourcesArgs. FilterTimeout is how long the search for devices on one node may take, zero without
+//     limit; BindingTimeout is how long PreBind waits for devices that have to be made ready.
+//   - Wakes on: a claim of the pod is added or changes; any claim gives devices back; the claims of the pod are named in
+//     its status; a device class or a resource slice is added or changes; a node is added, or its labels or allocatable
+//     resources change.
+//   - Reads: the claims of the pod, the slices and what is allocated of their pools, device classes; the labels, the name
+//     and the allocatable resources of the node. Pods on the node don't matter.
+//
+// # From PreEnqueue to PreBind
+//
+// A pod is held back until all its claims exist. PreFilter sorts claims into those that have devices, which tie the pod to
+// nodes, and those that are to be allocated. Filter has devices chosen on each node by the allocator of Kubernetes. Reserve
+// sets those of the chosen node aside. PreBind writes the allocations to the API server, reserves all claims for the pod,
+// and waits until devices are ready that have to be prepared first.
+//
+// # Extended resources
+//
+// An extended resource that a device class serves is taken from devices on nodes that don't offer it themselves. The
+// scheduler makes a claim for it when the pod has its node.
+//
+// # What is kept
+//
+// With a [devices.Manager] behind the handle, the answer about a node hangs on what the pod asks for, the node, and the
+// pools that it sees; see AppendFilterKey. Other managers, such as that of an autoscaler, are asked for everything in
+// every cycle.
+package dynamicresources
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	clientset "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/dynamic-resource-allocation/cel"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
+	"github.com/rouse-scheduler/rouse/plugins/internal/pluginargs"
+	"github.com/rouse-scheduler/rouse/profiles"
+)
+
+// Name is the name of the plugin in profiles.
+const Name = "DynamicResources"
+
+const (
+	// ReasonUnavailable is why a node is rejected where the devices of an allocated claim can't be used.
+	ReasonUnavailable = "resourceclaim not available on the node"
+	// ReasonCannotAllocate is why a node is rejected that does not have the devices.
+	ReasonCannotAllocate = "cannot allocate all claims"
+	// ReasonStaleClaim is why a node is rejected while a claim for extended resources of an earlier attempt exists.
+	ReasonStaleClaim = "cannot schedule extended resource claim"
+	// ReasonNoResource is why a node is rejected that does not offer an extended resource, nor devices for it.
+	ReasonNoResource = "cannot fit resource"
+)
+
+var (
+	_ fwk.PreEnqueuePlugin         = &Plugin{}
+	_ fwk.PreFilterPlugin          = &Plugin{}
+	_ fwk.FilterPlugin             = &Plugin{}
+	_ fwk.PostFilterPlugin         = &Plugin{}
+	_ fwk.PodGroupPostFilterPlugin = &Plugin{}
+	_ fwk.ScorePlugin              = &Plugin{}
+	_ fwk.ReservePlugin            = &Plugin{}
+	_ fwk.PreBindPlugin            = &Plugin{}
+	_ fwk.EnqueueExtensions        = &Plugin{}
+	_ fwk.SignPlugin               = &Plugin{}
+	_ framework.HintClassPlugin    = &Plugin{}
+	_ framework.FilterKeyPlugin    = &Plugin{}
+	_ framework.ScoreKeyPlugin     = &Plugin{}
+)
+
+// Plugin implements DynamicResources. It has nothing that changes after New; what does is in the manager.
+type Plugin struct {
+	client      clientset.Interface
+	recorder    events.EventRecorderLogger
+	metrics     Metrics
+	clock       clock.PassiveClock
+	standsStill bool
+
+	// claims and the rest are nil if the handle has no manager, and manager is nil if it is another one.
+	claims      fwk.ResourceClaimTracker
+	slices      fwk.ResourceSliceLister
+	classes     fwk.DeviceClassLister
+	resolver    fwk.DeviceClassResolver
+	manager     *devices.Manager
+	switches    devices.Switches
+	expressions *cel.Cache
+
+	snapshot fwk.SharedLister
+	// start starts a task that outlives the cycle.
+	start func(task func())
+
+	filterTimeout, bindingTimeout time.Duration
+	noClaims                      *podState
+}
+
+// New builds the plugin from *configv1.DynamicResourcesArgs, where nil means all defaults. Without a manager of devices in
+// the handle, pods that have claims are rejected.
+func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	args, err := pluginargs.Of[configv1.DynamicResourcesArgs](Name, object)
+	if err != nil {
+		return nil, err
+	}
+	if err := profiles.ValidateDynamicResourcesArgs(nil, args).ToAggregate(); err != nil {
+		return nil, err
+	}
+	pl := &Plugin{metrics: metricsOf(handle), clock: clock.RealClock{}, noClaims: &podState{}}
+	if args.FilterTimeout != nil {
+		pl.filterTimeout = args.FilterTimeout.Duration
+	}
+	pl.bindingTimeout = configv1.DynamicResourcesBindingTimeoutDefault
+	if args.BindingTimeout != nil {
+		pl.bindingTimeout = args.BindingTimeout.Duration
+	}
+	if handle == nil || handle.SharedDRAManager() == nil {
+		return pl, nil
+	}
+	pl.client, pl.recorder = handle.ClientSet(), handle.EventRecorder()
+	pl.useClock(handle)
+	pl.snapshot, pl.start = handle.SnapshotSharedLister(), func(task func()) { go task() }
+	if starter, ok := handle.(interface{ Go(task func()) }); ok {
+		pl.start = starter.Go
+	}
+	manager := handle.SharedDRAManager()
+	pl.claims, pl.slices, pl.classes = manager.ResourceClaims(), manager.ResourceSlices(), manager.DeviceClasses()
+	pl.resolver = manager.DeviceClassResolver()
+	if own, ok := manager.(*devices.Manager); ok {
+		pl.manager, pl.switches, pl.expressions = own, own.Switches(), own.Expressions()
+	} else {
+		pl.expressions = pl.switches.NewExpressions()
+	}
+	if pl.switches.NoFilterTimeout {
+		pl.filterTimeout = 0
+	}
+	return pl, nil
+}
+
+// useClock takes the clock of a handle that has one. If that only moves when no plugin is at work, as in a simulation, to
+// wait for anything would be to wait for ever.
+func (pl *Plugin) useClock(handle fwk.Handle) {
+	timed, ok := handle.(interface {
+		Clock() clock.WithDelayedExecution
+	})
+	if !ok {
+		return
+	}
+	pl.clock = timed.Clock()
+	stands, ok := pl.clock.(interface{ StandsStill() bool })
+	pl.standsStill = ok && stands.StandsStill()
+}
+
+// Name implements fwk.Plugin.
+func (pl *Plugin) Name() string { return Name }
+
+// rejected is a status for good: no preemption helps.
+func rejected(reason string) *fwk.Status {
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reason)
+}
+
+func describe(claim *resourceapi.ResourceClaim) string { return claim.Namespace + "/" + claim.Name }
+
+// errNoManager is why pods with claims are rejected where nobody knows about devices.
+func errNoManager(pod *v1.Pod) error {
+	return fmt.Errorf("pod %s/%s has resource claims, but the framework has no manager of devices: "+
+		"set its option DRAManager to one made with devices.New", pod.Namespace, pod.Name)
+}

@@ -1,0 +1,235 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamicresources
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/apiwrite"
+)
+
+// PreBindPreFlight implements fwk.PreBindPlugin. PreBind is skipped for a pod without claims.
+func (pl *Plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
+	s, err := readState(state)
+	if err != nil {
+		return nil, fwk.AsStatus(err)
+	}
+	if len(s.claims) == 0 {
+		return &fwk.PreBindPreFlightResult{AllowParallel: true}, fwk.NewStatus(fwk.Skip)
+	}
+	return &fwk.PreBindPreFlightResult{AllowParallel: true}, nil
+}
+
+// PreBind implements fwk.PreBindPlugin: it writes allocations and reservations, and waits for devices that have to be made
+// ready.
+func (pl *Plugin) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
+	s, err := readState(state)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	for _, c := range s.claims {
+		if s.extended != nil && c == s.extended.podClaim {
+			err = pl.bindExtended(ctx, s.extended, pod)
+		} else if !resourceclaim.IsReservedForPod(pod, c.claim, false) {
+			err = pl.bindClaim(ctx, c, pod)
+		}
+		if err != nil {
+			return fwk.AsStatus(err)
+		}
+	}
+	if err := pl.waitForDevices(ctx, s, pod, nodeName); err != nil {
+		return fwk.AsStatus(err)
+	}
+	for _, c := range s.claims {
+		if c.allocation != nil {
+			uid := c.claim.UID
+			if c.index < 0 {
+				uid = s.extended.uid
+			}
+			pl.claims.MaybeRemoveClaimPendingAllocation(uid, true)
+			c.allocation = nil
+		}
+	}
+	return nil
+}
+
+// bindExtended creates the claim for extended resources, if devices serve any on the node, and tells the pod.
+func (pl *Plugin) bindExtended(ctx context.Context, extended *extendedClaim, pod *v1.Pod) error {
+	if extended.allocation == nil {
+		return nil
+	}
+	created := extended.claim.DeepCopy()
+	created.Name, created.UID = "", ""
+	created, err := pl.client.ResourceV1().ResourceClaims(pod.Namespace).Create(ctx, created, metav1.CreateOptions{})
+	pl.metrics.ClaimCreated(err)
+	if err != nil {
+		return fmt.Errorf("create claim for extended resources %v: %w", extended.claim.GenerateName, err)
+	}
+	extended.claim = created
+	if err := pl.bindClaim(ctx, extended.podClaim, pod); err != nil {
+		return err
+	}
+	status := pod.Status.DeepCopy()
+	status.ExtendedResourceClaimStatus = &v1.PodExtendedResourceClaimStatus{
+		ResourceClaimName: extended.claim.Name, RequestMappings: extended.mappings,
+	}
+	return apiwrite.PatchPodStatus(ctx, pl.client, pod, status)
+}
+
+// bindClaim writes the allocation of a claim, if there is one to write, and reserves the claim for the pod. What the API
+// server makes of it is what the manager shows from then on.
+func (pl *Plugin) bindClaim(ctx context.Context, c *podClaim, pod *v1.Pod) error {
+	claim := c.claim.DeepCopy()
+	again := false
+	err := apiwrite.Retry(ctx, apiwrite.PassingOrConflict, func() error {
+		if again {
+			fresh, err := pl.client.ResourceV1().ResourceClaims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if fresh.UID != c.claim.UID {
+				return fmt.Errorf("claim %s got deleted in the meantime", describe(claim))
+			}
+			claim = fresh
+		}
+		again = true
+		written, err := pl.writeClaim(ctx, c, claim, pod)
+		if err != nil {
+			c.doubtful = c.doubtful || c.allocation != nil && apiwrite.Passing(err)
+			return err
+		}
+		claim = written
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.doubtful = false
+	c.claim = claim
+	return pl.show(ctx, c)
+}
+
+// writeClaim makes one attempt. An allocation that is there already must be the one that is to be written.
+func (pl *Plugin) writeClaim(ctx context.Context, c *podClaim, claim *resourceapi.ResourceClaim, pod *v1.Pod) (*resourceapi.ResourceClaim, error) {
+	api := pl.client.ResourceV1().ResourceClaims(claim.Namespace)
+	if claim.DeletionTimestamp != nil {
+		return nil, fmt.Errorf("claim %s got deleted in the meantime", describe(claim))
+	}
+	switch {
+	case c.allocation == nil:
+	case claim.Status.Allocation == nil:
+		if !slices.Contains(claim.Finalizers, resourceapi.Finalizer) {
+			claim.Finalizers = append(claim.Finalizers, resourceapi.Finalizer)
+			updated, err := api.Update(ctx, claim, metav1.UpdateOptions{})
+			if err != nil {
+				return nil, fmt.Errorf("add finalizer to claim %s: %w", describe(claim), err)
+			}
+			claim = updated
+		}
+		claim.Status.Allocation = c.allocation.DeepCopy()
+		if !pl.switches.NoBindingConditions && claim.Status.Allocation.AllocationTimestamp == nil {
+			claim.Status.Allocation.AllocationTimestamp = pl.now()
+		}
+	case !sameDevices(claim.Status.Allocation, c.allocation):
+		return nil, fmt.Errorf("claim %s got allocated elsewhere in the meantime", describe(claim))
+	}
+	if !resourceclaim.IsReservedForPod(pod, claim, false) {
+		claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{
+			Resource: "pods", Name: pod.Name, UID: pod.UID,
+		})
+	}
+	updated, err := api.UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("write allocation and reservation of claim %s: %w", describe(claim), err)
+	}
+	return updated, nil
+}
+
+// sameDevices tells whether an allocation is one that an earlier attempt wrote, whose answer did not arrive.
+func sameDevices(written, wanted *resourceapi.AllocationResult) bool {
+	return equality.Semantic.DeepEqual(written.Devices.Results, wanted.Devices.Results)
+}
+
+const (
+	// showEvery is how often the manager is asked whether it knows a claim that was just created, and showFor how long.
+	showEvery = time.Second
+	showFor   = 2 * time.Minute
+)
+
+// show has the manager show what was written. A claim that was just created has to reach the informer first.
+func (pl *Plugin) show(ctx context.Context, c *podClaim) error {
+	err := pl.claims.AssumeClaimAfterAPICall(c.claim)
+	if err == nil || c.index >= 0 || pl.standsStill {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, showEvery, showFor, false, func(context.Context) (bool, error) {
+		err := pl.claims.AssumeClaimAfterAPICall(c.claim)
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
+// deleteClaim deletes a claim for extended resources, whose finalizer nobody else takes away.
+func (pl *Plugin) deleteClaim(ctx context.Context, claim *resourceapi.ResourceClaim) error {
+	api := pl.client.ResourceV1().ResourceClaims(claim.Namespace)
+	again := false
+	err := apiwrite.Retry(ctx, apiwrite.PassingOrConflict, func() error {
+		if again {
+			fresh, err := api.Get(ctx, claim.Name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			claim = fresh
+		}
+		again = true
+		if slices.Contains(claim.Finalizers, resourceapi.Finalizer) {
+			claim = claim.DeepCopy()
+			claim.Finalizers = slices.DeleteFunc(claim.Finalizers, func(f string) bool { return f == resourceapi.Finalizer })
+			updated, err := api.Update(ctx, claim, metav1.UpdateOptions{})
+			if err != nil {
+				return err
+			}
+			claim = updated
+		}
+		return api.Delete(ctx, claim.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID}})
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete claim %s: %w", describe(claim), err)
+	}
+	return nil
+}
+
+const settleFor = 10 * time.Minute
+
+// settle finds out, in the background, whether an allocation was written whose answer never arrived. Until then its devices
+// stay set aside.
+func (pl *Plugin) settle(claim *resourceapi.ResourceClaim) {
+	pl.start(func() {
+		ctx := context.Background()
+		var found *resourceapi.ResourceClaim
+		err := apiwrite.Insist(ctx, settleFor, func(err error) bool { return !apierrors.IsNotFound(err) }, func() error {
+			var err error
+			found, err = pl.client.ResourceV1().ResourceClaims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
+			return err
+		})
+		if err == nil && found.UID == claim.UID && found.Status.Allocation != nil {
+			_ = pl.claims.AssumeClaimAfterAPICall(found) // fails if the informer knows a later version, which is as good
+		}
+		pl.claims.MaybeRemoveClaimPendingAllocation(claim.UID, true)
+	})
+}

@@ -1,0 +1,78 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamicresources
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+// Score implements fwk.ScorePlugin: a node is the better the earlier the alternatives are that were chosen on it, of all
+// requests that have alternatives.
+func (pl *Plugin) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+	s, err := readState(state)
+	if err != nil {
+		return 0, fwk.AsStatus(err)
+	}
+	if len(s.claims) == 0 || !s.choosy {
+		return 0, nil
+	}
+	chosen, status := s.allocationOn(nodeInfo.Node().Name), (*fwk.Status)(nil)
+	if chosen == nil && pl.manager != nil {
+		chosen, _, status = pl.choose(ctx, s, pod, nodeInfo)
+	}
+	if chosen == nil || status != nil {
+		return 0, status
+	}
+	var sum int64
+	results := chosen.results
+	for _, c := range s.claims {
+		allocation := c.claim.Status.Allocation
+		if allocation == nil {
+			if c.index < 0 && chosen.extended == nil {
+				continue
+			}
+			if len(results) == 0 {
+				return 0, fwk.AsStatus(fmt.Errorf("claim allocation not found for claim %s on node %s", describe(c.claim), nodeInfo.Node().Name))
+			}
+			allocation, results = &results[0], results[1:]
+		}
+		sum += scoreAlternatives(c.claim, allocation)
+	}
+	return sum, nil
+}
+
+// ScoreExtensions implements fwk.ScorePlugin.
+func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
+
+// NormalizeScore implements fwk.ScoreExtensions.
+func (pl *Plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
+	return framework.DefaultNormalizeScore(fwk.MaxNodeScore, false, scores)
+}
+
+// scoreAlternatives is the sum over the requests with alternatives: the first gives most.
+func scoreAlternatives(claim *resourceapi.ResourceClaim, allocation *resourceapi.AllocationResult) int64 {
+	var sum int64
+	for i := range claim.Spec.Devices.Requests {
+		request := &claim.Spec.Devices.Requests[i]
+		for rank := range request.FirstAvailable {
+			name := resourceclaim.CreateSubRequestRef(request.Name, request.FirstAvailable[rank].Name)
+			if slices.ContainsFunc(allocation.Devices.Results, func(result resourceapi.DeviceRequestAllocationResult) bool {
+				return result.Request == name
+			}) {
+				sum += int64(resourceapi.FirstAvailableDeviceRequestMaxSize - rank)
+				break
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,39 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamicresources
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+)
+
+// SignPod implements fwk.SignPlugin. Pods with claims have no signature.
+func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	if len(pod.Spec.ResourceClaims) > 0 {
+		return nil, fwk.NewStatus(fwk.Unschedulable, "pods with dra resource claims are not signable")
+	}
+	return nil, nil
+}
+
+// HintClass implements framework.HintClassPlugin: pods are alike if they are in the same namespace and name the same
+// claims. Those with claims of their own, made from templates, are like no other.
+func (pl *Plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
+	if len(pod.Spec.ResourceClaims) == 0 {
+		return "", true
+	}
+	key := framework.AppendKeyString(nil, pod.Namespace)
+	for i := range pod.Spec.ResourceClaims {
+		name, mustCheckOwner, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
+		if err != nil || mustCheckOwner {
+			return "", false
+		}
+		key = framework.AppendKeyString(key, *name)
+	}
+	return string(key), true
+}
