@@ -144,6 +144,7 @@ func TestExplainWhileSchedulerRuns(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
+		time.Sleep(time.Minute) // longer than any backoff
 		synctest.Wait()
 		clear(seen)
 		for i := range pods {

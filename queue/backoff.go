@@ -60,13 +60,15 @@ func (q *Queue) backoffEnd(info *framework.QueuedPodInfo) time.Time {
 	return info.BackoffExpiration.Add(time.Nanosecond)
 }
 
-// backoffHeap returns the heap in which a pod backs off. Pods that failed without a rejection wait in a heap of their
-// own, from which they are never popped early: an ailing API server gets its rest.
+// backoffHeap returns the heap in which a pod backs off. From the other one than backoff, pods are never popped early. That
+// is where those are that failed without a rejection, since an ailing API server must get its rest; and those that were
+// popped early and whose backoff has not ended since, because pods whose failures wake each other would be tried as
+// often as a processor can, forever.
 func (q *Queue) backoffHeap(pod *queuedPod) *podHeap {
-	if pod.rejected() {
+	if pod.rejected() && !pod.poppedEarly {
 		return &q.backoff
 	}
-	return &q.errorBackoff
+	return &q.fullBackoff
 }
 
 func (q *Queue) activeLess(a, b *queuedPod) bool {
@@ -86,7 +88,7 @@ func (q *Queue) backoffLess(a, b *queuedPod) bool {
 	return a.order < b.order
 }
 
-func errorBackoffLess(a, b *queuedPod) bool {
+func fullBackoffLess(a, b *queuedPod) bool {
 	if !a.BackoffExpiration.Equal(b.BackoffExpiration) {
 		return a.BackoffExpiration.Before(b.BackoffExpiration)
 	}

@@ -69,10 +69,11 @@ func (q *Queue) completed(now time.Time) []*queuedPod {
 	q.readyMu.Lock()
 	defer q.readyMu.Unlock()
 	var completed []*queuedPod
-	for _, heap := range []*podHeap{&q.backoff, &q.errorBackoff} {
+	for _, heap := range []*podHeap{&q.backoff, &q.fullBackoff} {
 		pod := heap.first()
 		for ; pod != nil && len(completed) < q.maxBatch && !q.backingOff(pod.QueuedPodInfo, now); pod = heap.first() {
 			heap.remove(pod)
+			pod.poppedEarly = false
 			pod.wake = verdict{strategy: Immediately}
 			completed = append(completed, pod)
 		}
@@ -108,7 +109,7 @@ func (q *Queue) NextBackoffFlush() (time.Time, bool) {
 	q.readyMu.Lock()
 	defer q.readyMu.Unlock()
 	var next time.Time
-	for _, heap := range []*podHeap{&q.backoff, &q.errorBackoff} {
+	for _, heap := range []*podHeap{&q.backoff, &q.fullBackoff} {
 		if pod := heap.first(); pod != nil {
 			next = earliest(next, q.backoffEnd(pod.QueuedPodInfo))
 		}

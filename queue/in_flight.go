@@ -33,6 +33,8 @@ type inFlightPod struct {
 	key      types.NamespacedName
 	attempts int
 	since    time.Time
+	// poppedEarly is the field of the queued pod.
+	poppedEarly bool
 	// before is the last event from before the pod was popped; nil if the log overflowed since.
 	before *recordedEvent
 	// element is the place in oldestFirst; nil if the log overflowed.
@@ -70,7 +72,7 @@ func newInFlight(limit int, observer Observer) inFlight {
 func (f *inFlight) has(uid types.UID) bool { return f.pods[uid] != nil }
 
 func (f *inFlight) add(pod *queuedPod, now time.Time) {
-	flying := &inFlightPod{key: pod.key(), attempts: pod.Attempts, since: now, before: f.last}
+	flying := &inFlightPod{key: pod.key(), attempts: pod.Attempts, since: now, poppedEarly: pod.poppedEarly, before: f.last}
 	flying.element = f.oldestFirst.PushBack(flying)
 	f.pods[pod.Pod.UID] = flying
 	f.observe(CausePopped, 1)

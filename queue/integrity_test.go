@@ -98,7 +98,7 @@ func checkIntegrity(t *testing.T, q *Queue) {
 	q.readyMu.Lock()
 	defer q.readyMu.Unlock()
 	inHeaps := 0
-	for _, heap := range []*podHeap{&q.active, &q.backoff, &q.errorBackoff} {
+	for _, heap := range []*podHeap{&q.active, &q.backoff, &q.fullBackoff} {
 		inHeaps += heap.len()
 		for i, pod := range heap.pods {
 			if pod.heapIndex != i || i > 0 && heap.less(pod, heap.pods[(i-1)/2]) {

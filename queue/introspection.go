@@ -59,7 +59,7 @@ func (q *Queue) Stats() Stats {
 	defer q.readyMu.Unlock()
 	return Stats{
 		Active:           q.active.len(),
-		Backoff:          q.backoff.len() + q.errorBackoff.len(),
+		Backoff:          q.backoff.len() + q.fullBackoff.len(),
 		Unschedulable:    q.unschedulable.len() - q.unschedulable.gated,
 		Gated:            q.unschedulable.gated,
 		InFlight:         len(q.inFlight.pods),
@@ -95,7 +95,7 @@ func (q *Queue) PendingPods() ([]*v1.Pod, string) {
 		pods[i] = pod.Pod
 	}
 	return pods, fmt.Sprintf("activeQ:%v; backoffQ:%v; unschedulableEntities:%v",
-		q.active.len(), q.backoff.len()+q.errorBackoff.len(), q.unschedulable.len())
+		q.active.len(), q.backoff.len()+q.fullBackoff.len(), q.unschedulable.len())
 }
 
 // PodStatus is where a pod is and why.

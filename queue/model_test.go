@@ -48,6 +48,7 @@ type modelPod struct {
 	gate               string
 	flushed            bool
 	flushTime          time.Time
+	poppedEarly        bool // since a backoff of it ended
 }
 
 type modelFlight struct {
@@ -250,6 +251,9 @@ func (m *model) requeue(pod *modelPod, worth Strategy, cause string) {
 		pod.expiry = m.expiryOf(pod)
 		m.put(pod, PoolBackoff, cause)
 	default:
+		if worth == AfterBackoff {
+			pod.poppedEarly = false
+		}
 		if !(pod.pool == PoolBackoff && m.world.popFromBackoff) && m.gated(pod) {
 			m.put(pod, PoolGated, cause)
 			return
@@ -356,6 +360,7 @@ func (m *model) pop() *modelPod {
 		}
 		if pod.pool == PoolBackoff {
 			m.incoming["active PopFromBackoffQ"]++
+			pod.poppedEarly = true
 		}
 		delete(m.pods, nameOf(pod.pod))
 		if m.flying[pod.pod.UID] != nil {
@@ -373,16 +378,21 @@ func (m *model) first() *modelPod {
 	if active := m.inOrder(PoolActive); len(active) > 0 {
 		return slices.MinFunc(active, m.compare)
 	}
-	var rejected []*modelPod
+	var early []*modelPod
 	for _, pod := range m.inOrder(PoolBackoff) {
-		if pod.rejectors().Len() > 0 {
-			rejected = append(rejected, pod)
+		if m.mayBePoppedEarly(pod) {
+			early = append(early, pod)
 		}
 	}
-	if len(rejected) == 0 || !m.world.popFromBackoff {
+	if len(early) == 0 || !m.world.popFromBackoff {
 		return nil
 	}
-	return slices.MinFunc(rejected, m.compareBackoff)
+	return slices.MinFunc(early, m.compareBackoff)
+}
+
+// mayBePoppedEarly says no of pods that failed with an error, and of those of which it was done before.
+func (m *model) mayBePoppedEarly(pod *modelPod) bool {
+	return pod.rejectors().Len() > 0 && !pod.poppedEarly
 }
 
 // compare returns zero for ties, of which slices.MinFunc takes the first.
@@ -441,18 +451,21 @@ func (m *model) activate(named []*v1.Pod) {
 
 func (m *model) flushBackoff() {
 	pods := m.inOrder(PoolBackoff)
-	isError := func(pod *modelPod) int { return min(pod.rejectors().Len(), 1) }
 	slices.SortStableFunc(pods, func(a, b *modelPod) int {
-		if byHeap := cmp.Compare(isError(b), isError(a)); byHeap != 0 {
-			return byHeap
-		}
-		if isError(a) == 0 || !m.world.popFromBackoff {
+		early := m.mayBePoppedEarly(a)
+		switch {
+		case early && !m.mayBePoppedEarly(b):
+			return -1
+		case !early && m.mayBePoppedEarly(b):
+			return 1
+		case !early || !m.world.popFromBackoff:
 			return a.expiry.Compare(b.expiry)
 		}
 		return m.compareBackoff(a, b)
 	})
 	for _, pod := range pods {
 		if !m.backingOff(pod) {
+			pod.poppedEarly = false
 			m.requeue(pod, Immediately, "BackoffComplete")
 		}
 	}

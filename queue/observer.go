@@ -56,8 +56,8 @@ const (
 	CauseAttemptFailed = "ScheduleAttemptFailure"
 	// CauseBackoffComplete is a pod that waited long enough since its last attempt.
 	CauseBackoffComplete = "BackoffComplete"
-	// CausePopFromBackoff is a pod that is popped before its backoff ended because no other pod was to be tried. It
-	// moves to the active pool with this cause, and in flight at once.
+	// CausePopFromBackoff is a pod that is popped before its backoff ended because no other pod was to be tried, for the
+	// first time since a backoff of it ended. It moves to the active pool with this cause, and in flight at once.
 	CausePopFromBackoff = "PopFromBackoffQ"
 	// CausePopped is a pod that was popped.
 	CausePopped = "PodPopped"

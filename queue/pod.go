@@ -52,6 +52,8 @@ type queuedPod struct {
 	// needs no memory of its own.
 	memberships []membership
 	membership  [1]membership
+	// poppedEarly tells that the pod was popped before its backoff ended, and that no backoff of it has ended since.
+	poppedEarly bool
 	// gates are the PreEnqueue plugins of its profile.
 	gates *gates
 	// wake is what the event at hand does to the pod; zero between events.

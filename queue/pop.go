@@ -55,7 +55,8 @@ func (q *Queue) pop() *framework.QueuedPodInfo {
 	}
 }
 
-// next takes the first pod out of its heap: of the active ones, or else of those that back off, if that is allowed.
+// next takes the first pod out of its heap: of the active ones, or else of those that back off, if that is allowed and was
+// not done before with the pod since its last backoff that ended.
 func (q *Queue) next() *queuedPod {
 	if pod := q.active.first(); pod != nil {
 		q.active.remove(pod)
@@ -66,6 +67,7 @@ func (q *Queue) next() *queuedPod {
 		return nil
 	}
 	q.backoff.remove(pod)
+	pod.poppedEarly = true
 	q.leave(pod, PoolActive, CausePopFromBackoff)
 	return pod
 }

@@ -76,15 +76,15 @@ type Queue struct {
 
 	// readyMu is held for moments only. It guards the following fields, and pods of the heaps. A pod can be popped as
 	// soon as readyMu is free, unless it was taken out of its heap.
-	readyMu      sync.Mutex
-	ready        *sync.Cond // a pod became poppable, or the queue was closed
-	pods         map[types.NamespacedName]*queuedPod
-	active       podHeap
-	backoff      podHeap // of rejected pods
-	errorBackoff podHeap // of pods that failed without a rejection
-	inFlight     inFlight
-	cycles       int64
-	closed       bool
+	readyMu     sync.Mutex
+	ready       *sync.Cond // a pod became poppable, or the queue was closed
+	pods        map[types.NamespacedName]*queuedPod
+	active      podHeap
+	backoff     podHeap // of pods that can be popped before their backoff ends
+	fullBackoff podHeap // of pods that can't
+	inFlight    inFlight
+	cycles      int64
+	closed      bool
 }
 
 // New returns an empty queue. Plugins get the context when they are run; it does not end the queue. An error says which
@@ -109,7 +109,7 @@ func New(ctx context.Context, options Options) (*Queue, error) {
 		Nominator:          NewNominator(options.PodLister),
 		events:             newEventIndex(options.Profiles),
 		pods:               map[types.NamespacedName]*queuedPod{},
-		errorBackoff:       newPodHeap(errorBackoffLess),
+		fullBackoff:        newPodHeap(fullBackoffLess),
 		inFlight:           newInFlight(options.MaxInFlightEvents, options.Observer),
 	}
 	q.maxBatch = defaultMaxBatch

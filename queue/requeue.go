@@ -81,6 +81,7 @@ func (q *Queue) destination(pod *queuedPod, now time.Time, gatesAsked *time.Time
 			to = PoolBackoff
 			break
 		}
+		pod.poppedEarly = false
 		to = PoolActive
 	case Immediately:
 		to = PoolActive

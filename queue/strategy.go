@@ -88,14 +88,18 @@ func (q *Queue) judge(pod *queuedPod, what *occurrence) verdict {
 	return best
 }
 
-// judgeAttempt works out what happened to a pod in flight is worth. It needs mu, which keeps the log from growing.
+// judgeAttempt works out what happened to a pod in flight is worth, and has it know again whether it was popped early. It
+// needs mu, which keeps the log from growing.
 func (q *Queue) judgeAttempt(pod *queuedPod) verdict {
-	if !pod.rejected() {
-		return verdict{strategy: AfterBackoff}
-	}
 	q.readyMu.Lock()
 	flying := q.inFlight.pods[pod.Pod.UID]
 	q.readyMu.Unlock()
+	if flying != nil {
+		pod.poppedEarly = flying.poppedEarly
+	}
+	if !pod.rejected() {
+		return verdict{strategy: AfterBackoff}
+	}
 	if flying == nil {
 		q.logger.Error(nil, "A pod was given back that is not in flight; it is tried again after its backoff", "pod", klog.KObj(pod.Pod))
 		return verdict{strategy: AfterBackoff}

@@ -6,6 +6,7 @@ package simulate_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -300,20 +301,26 @@ func TestSimulationThatNeverSettlesIsGivenUp(t *testing.T) {
 	}
 }
 
-// eagerPlugin rejects every pod, and asks for it again at once.
-type eagerPlugin struct{ handle fwk.Handle }
+// eagerPlugin rejects every pod, and asks for the other ones at once.
+type eagerPlugin struct {
+	handle fwk.Handle
+	pods   map[string]*v1.Pod // all that it has seen
+}
 
 func (p *eagerPlugin) Name() string { return "Test" }
 
 func (p *eagerPlugin) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ fwk.NodeInfo) *fwk.Status {
-	p.handle.Activate(klog.Logger{}, map[string]*v1.Pod{"": pod})
+	p.pods[pod.Name] = pod
+	others := maps.Clone(p.pods)
+	delete(others, pod.Name)
+	p.handle.Activate(klog.Logger{}, others)
 	return fwk.NewStatus(fwk.Unschedulable, "not this time")
 }
 
 func TestPodThatIsTriedWithoutTimePassingIsAnError(t *testing.T) {
-	options := withPlugin(t, "Test", func(handle fwk.Handle) fwk.Plugin { return &eagerPlugin{handle} })
+	options := withPlugin(t, "Test", func(handle fwk.Handle) fwk.Plugin { return &eagerPlugin{handle, map[string]*v1.Pod{}} })
 	options.Trace = false
-	_, err := simulate.Run(t.Context(), parse(t, documents(node("n1", ""), pod("a", "1", ""))), options)
+	_, err := simulate.Run(t.Context(), parse(t, documents(node("n1", ""), pod("a", "1", ""), pod("b", "1", ""))), options)
 	if err == nil || !strings.Contains(err.Error(), "pod default/a was tried 1001 times at") {
 		t.Errorf("got error %v, want one about the pod that is tried for ever", err)
 	}
