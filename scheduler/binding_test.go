@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -299,6 +300,52 @@ func TestPodDeletedDuringBindingLeavesNothing(t *testing.T) {
 			if unreserved := reserving.unreserved["a"] == 1; unreserved == bound {
 				t.Errorf("unreserved is %v after a binding that succeeded: %v", unreserved, bound)
 			}
+		})
+	}
+}
+
+// upstreamPodsToActivate has the shape of the type in k8s.io/kubernetes.
+type upstreamPodsToActivate struct {
+	sync.Mutex
+	Map map[string]*v1.Pod
+}
+
+func (p *upstreamPodsToActivate) Clone() fwk.StateData { return p }
+
+// shapeless is no such type.
+type shapeless struct{ Map map[string]*v1.Pod }
+
+func (p shapeless) Clone() fwk.StateData { return p }
+
+func TestPodsToActivateOfAnotherType(t *testing.T) {
+	for name, test := range map[string]struct {
+		wanted func(map[string]*v1.Pod) fwk.StateData
+		want   queue.Pool
+	}{
+		"the shape of kube-scheduler's": {func(pods map[string]*v1.Pod) fwk.StateData {
+			return &upstreamPodsToActivate{Map: pods}
+		}, queue.PoolActive},
+		"a nil pointer": {func(map[string]*v1.Pod) fwk.StateData {
+			return (*upstreamPodsToActivate)(nil)
+		}, queue.PoolUnschedulable},
+		"a struct without a lock": {func(pods map[string]*v1.Pod) fwk.StateData { return shapeless{pods} }, queue.PoolUnschedulable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			waiting := makePod("waiting", "1")
+			rejects := &scripted{name: "Rejects", pre: func(pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status) {
+				if pod.Name == waiting.Name {
+					return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "not yet")
+				}
+				return nil, nil
+			}}
+			f := newFixtureWith(t, bare, rejects, stateSpy(func(state fwk.CycleState) {
+				state.Write(framework.PodsToActivateKey, test.wanted(map[string]*v1.Pod{podKey(waiting): waiting}))
+			}))
+			f.addNodes("n1")
+			f.park(waiting)
+			f.add(makePod("other", "1"))
+			f.TryScheduleOne(f.ctx)
+			f.wantPool("waiting", test.want)
 		})
 	}
 }

@@ -189,21 +189,3 @@ func rejectedAt(a *attempt, status *fwk.Status) *fwk.Status {
 	fit.Diagnosis.AddPluginStatus(status)
 	return fwk.NewStatus(status.Code()).WithError(fit).WithPlugin(status.Plugin())
 }
-
-// activate tries at once the pods that plugins asked for during the attempt.
-func (s *Scheduler) activate(a *attempt) {
-	data, err := a.state.Read(framework.PodsToActivateKey)
-	if err != nil {
-		return
-	}
-	wanted, ok := data.(*framework.PodsToActivate)
-	if !ok {
-		return
-	}
-	wanted.Lock()
-	defer wanted.Unlock()
-	if len(wanted.Map) > 0 {
-		s.queue.Activate(s.options.Logger, wanted.Map)
-		clear(wanted.Map)
-	}
-}
