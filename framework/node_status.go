@@ -5,6 +5,8 @@ package framework
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	fwk "k8s.io/kube-scheduler/framework"
 )
@@ -12,14 +14,12 @@ import (
 var _ fwk.NodeToStatusReader = &NodeToStatus{}
 
 // NodeToStatus says for each node why it does not take a pod: explicitly for the nodes that were looked at, and by one
-// common status for all others, where nil is success. It is not safe for concurrent use.
+// common status for all others, where nil is success. It is safe for concurrent reads, but not for changes.
 type NodeToStatus struct {
 	explicit map[string]*fwk.Status
 	absent   *fwk.Status
-	// list has the explicit statuses of one search over all nodes, as long as nobody needs them by name.
-	list statusList
-	// lookups is how many nodes were looked for in list.
-	lookups int
+	// list has the explicit statuses of one search over all nodes, as long as none was set; nil otherwise.
+	list *statusList
 }
 
 // statusList is a status for each of a list of nodes, most of which share few.
@@ -30,6 +30,11 @@ type statusList struct {
 	statuses []*fwk.Status
 	// which has an index in statuses plus one for each node, zero for nodes without a status of their own.
 	which []int32
+	// lookups is how many nodes were looked for one by one.
+	lookups atomic.Int32
+	// byName is made once, when it is needed.
+	byName   map[string]*fwk.Status
+	makeOnce sync.Once
 }
 
 // NewNodeToStatus returns statuses by node name, and the status of every other node. The map may be nil; it is kept, not
@@ -49,24 +54,30 @@ func NewDefaultNodeToStatus() *NodeToStatus {
 // where the result is not kept.
 func NewNodeStatusList(nodes []fwk.NodeInfo, names []string, which []int32, statuses []*fwk.Status) *NodeToStatus {
 	m := NewDefaultNodeToStatus()
-	m.list = statusList{nodes: nodes, names: names, which: which, statuses: statuses}
+	if which != nil {
+		m.list = &statusList{nodes: nodes, names: names, which: which, statuses: statuses}
+	}
 	return m
 }
 
 // fewLookups is how many nodes are looked for in a list before it pays to make a map of it.
 const fewLookups = 8
 
-// byName makes a map of a list, which stays.
+// byName returns a map of all statuses, which may only be changed if there is no list.
 func (m *NodeToStatus) byName() map[string]*fwk.Status {
-	if m.explicit == nil && m.list.which != nil {
-		m.explicit = make(map[string]*fwk.Status, len(m.list.which))
-		for i, which := range m.list.which {
+	list := m.list
+	if list == nil {
+		return m.explicit
+	}
+	list.makeOnce.Do(func() {
+		list.byName = make(map[string]*fwk.Status, len(list.which))
+		for i, which := range list.which {
 			if which > 0 {
-				m.explicit[m.list.nameAt(i)] = m.list.statuses[which-1]
+				list.byName[list.nameAt(i)] = list.statuses[which-1]
 			}
 		}
-	}
-	return m.explicit
+	})
+	return list.byName
 }
 
 // Get implements fwk.NodeToStatusReader.
@@ -74,8 +85,8 @@ func (m *NodeToStatus) Get(nodeName string) *fwk.Status {
 	if nodeName == "" {
 		return m.absent
 	}
-	if m.list.which != nil && m.explicit == nil && m.lookups < fewLookups {
-		m.lookups++
+	if m.list != nil && m.list.lookups.Load() < fewLookups {
+		m.list.lookups.Add(1)
 		for i := range m.list.nodes {
 			if m.list.nameAt(i) == nodeName {
 				return m.list.at(i, m.absent)
@@ -91,16 +102,16 @@ func (m *NodeToStatus) Get(nodeName string) *fwk.Status {
 
 // Set gives a node a status of its own.
 func (m *NodeToStatus) Set(nodeName string, status *fwk.Status) {
-	if m.byName() == nil {
+	m.explicit, m.list = m.byName(), nil // the list is no longer all there is
+	if m.explicit == nil {
 		m.explicit = map[string]*fwk.Status{}
 	}
-	m.list = statusList{} // which is no longer all there is
 	m.explicit[nodeName] = status
 }
 
 // Len returns the number of nodes with a status of their own.
 func (m *NodeToStatus) Len() int {
-	if m.list.which == nil {
+	if m.list == nil {
 		return len(m.explicit)
 	}
 	count := 0
@@ -128,7 +139,7 @@ func (m *NodeToStatus) ForEachExplicitNode(visit func(nodeName string, status *f
 // ForEachStatus calls visit for every status that nodes have as their own, with the number of these nodes. A status may
 // come several times. The cost is small where many nodes share few statuses.
 func (m *NodeToStatus) ForEachStatus(visit func(status *fwk.Status, nodes int)) {
-	if m.list.which == nil {
+	if m.list == nil {
 		for _, status := range m.explicit {
 			visit(status, 1)
 		}
@@ -171,7 +182,7 @@ func (m *NodeToStatus) NodesForStatusCode(lister fwk.NodeInfoLister, code fwk.Co
 // IndexesForStatusCode returns the places in a list of nodes of those whose status has the given code, without looking at
 // the nodes. It returns false if that can't be told, because the statuses are not those of a search through this list.
 func (m *NodeToStatus) IndexesForStatusCode(nodes []fwk.NodeInfo, code fwk.Code) ([]int, bool) {
-	if m.list.which == nil || len(nodes) == 0 || len(nodes) != len(m.list.nodes) || &nodes[0] != &m.list.nodes[0] {
+	if m.list == nil || len(nodes) == 0 || len(nodes) != len(m.list.nodes) || &nodes[0] != &m.list.nodes[0] {
 		return nil, false
 	}
 	// By what stands in which: the common status, then those of the list.

@@ -6,6 +6,7 @@ package framework_test
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,5 +110,36 @@ func TestNodesForStatusCode(t *testing.T) {
 	broken := nodeList{err: errors.New("out of order")}
 	if _, err := framework.NewNodeToStatus(nil, nil).NodesForStatusCode(broken, fwk.Success); !errors.Is(err, broken.err) {
 		t.Errorf("error of the lister = %v, want it to wrap %v", err, broken.err)
+	}
+}
+
+// TestNodeToStatusIsReadTogether is for the race detector: PostFilter plugins look for nodes from many goroutines.
+func TestNodeToStatusIsReadTogether(t *testing.T) {
+	const count = 200
+	nodes, which := make([]fwk.NodeInfo, count), make([]int32, count)
+	for i := range nodes {
+		nodes[i], which[i] = nodeInfo(fmt.Sprint("n", i)), int32(i%2)
+	}
+	m := framework.NewNodeStatusList(nodes, nil, which, []*fwk.Status{fwk.NewStatus(fwk.Unschedulable, "cpu")})
+	var plugins sync.WaitGroup
+	for range 8 {
+		plugins.Go(func() {
+			for i := range nodes {
+				want := []fwk.Code{fwk.UnschedulableAndUnresolvable, fwk.Unschedulable}[i%2]
+				if got := m.Get(fmt.Sprint("n", i)).Code(); got != want {
+					t.Errorf("node n%d has code %v, want %v", i, got, want)
+				}
+			}
+			explicit := 0
+			m.ForEachExplicitNode(func(string, *fwk.Status) { explicit++ })
+			if explicit != count/2 || m.Len() != count/2 {
+				t.Errorf("%d nodes have a status of their own, Len is %d, want %d", explicit, m.Len(), count/2)
+			}
+		})
+	}
+	plugins.Wait()
+	m.Set("n0", nil)
+	if m.Get("n0") != nil || m.Get("n1").Code() != fwk.Unschedulable || m.Len() != count/2+1 {
+		t.Errorf("after Set: n0 %v, n1 %v, %d statuses", m.Get("n0"), m.Get("n1"), m.Len())
 	}
 }
