@@ -15,7 +15,7 @@ func OnlyRequests(pod *v1.Pod) (v1.ResourceList, bool) {
 	spec := &pod.Spec
 	if len(spec.Containers) != 1 || len(spec.InitContainers) > 0 || len(spec.Overhead) > 0 || spec.Resources != nil ||
 		len(pod.Status.ContainerStatuses) > 0 || len(pod.Status.InitContainerStatuses) > 0 ||
-		podresource.IsPodResizeInfeasible(pod) {
+		pod.Status.Resources != nil || pod.Status.AllocatedResources != nil || podresource.IsPodResizeInfeasible(pod) {
 		return nil, false
 	}
 	return spec.Containers[0].Resources.Requests, true

@@ -130,6 +130,14 @@ func TestPodRequests(t *testing.T) {
 			want: podUse{framework.Resource{MilliCPU: 3000, Memory: 4 * mebibyte}, 3000, 4 * mebibyte},
 		},
 		{
+			name: "a pod with one container, and what its node says of the pod as a whole",
+			pod: changes{withContainer("cpu", "1", "memory", "1Mi"), func(pod *v1.Pod) {
+				pod.Status.AllocatedResources = quantities("cpu", "3", "memory", "1Mi")
+				pod.Status.Resources = &v1.ResourceRequirements{Requests: quantities("cpu", "3", "memory", "1Mi")}
+			}},
+			want: podUse{framework.Resource{MilliCPU: 3000, Memory: mebibyte}, 3000, mebibyte},
+		},
+		{
 			name: "an infeasible growth does not count",
 			pod: changes{withContainer("cpu", "9", "memory", "9Mi"), withResize(v1.PodReasonInfeasible),
 				withStatus("a", quantities("cpu", "3", "memory", "1Mi"), quantities("cpu", "2", "memory", "4Mi"))},
@@ -205,6 +213,15 @@ func randomPod(random *rand.Rand) *v1.Pod {
 		}
 		if random.IntN(2) == 0 {
 			withStatus(pod.Spec.Containers[i].Name, allocated, running)(pod)
+		}
+	}
+	if random.IntN(3) == 0 {
+		pod.Status.AllocatedResources = list()
+	}
+	if random.IntN(3) == 0 {
+		pod.Status.Resources = &v1.ResourceRequirements{}
+		if random.IntN(2) == 0 {
+			pod.Status.Resources.Requests = list()
 		}
 	}
 	if random.IntN(5) == 0 {

@@ -149,7 +149,7 @@ func (s *sharedValues) smallStatus(status *v1.PodStatus) v1.PodStatus {
 		AllocatedResources:    status.AllocatedResources,
 		Resources:             status.Resources,
 	}
-	if shared.Size() > 0 {
+	if shared.Size() > 0 && !hasEmptyLists(shared) {
 		if key, ok := s.encode(shared); ok {
 			shared, _ = s.statuses.share(key, shared)
 		}
@@ -181,6 +181,17 @@ func smallContainerStatuses(statuses []v1.ContainerStatus) []v1.ContainerStatus 
 		}
 	}
 	return slices.Clip(small)
+}
+
+// hasEmptyLists reports whether a list of resources is empty where that is not the same as if it were missing, which
+// protobuf does not tell apart.
+func hasEmptyLists(status *v1.PodStatus) bool {
+	empty := func(allocated v1.ResourceList, running *v1.ResourceRequirements) bool {
+		return allocated != nil && len(allocated) == 0 || running != nil && running.Requests != nil && len(running.Requests) == 0
+	}
+	ofContainer := func(status v1.ContainerStatus) bool { return empty(status.AllocatedResources, status.Resources) }
+	return empty(status.AllocatedResources, status.Resources) ||
+		slices.ContainsFunc(status.ContainerStatuses, ofContainer) || slices.ContainsFunc(status.InitContainerStatuses, ofContainer)
 }
 
 // smallConditions returns the conditions that say whether a pod is being preempted, or resized.
