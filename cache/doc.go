@@ -42,8 +42,8 @@
 //
 // # Concurrency
 //
-// A Cache is safe for concurrent use; one lock guards all of it, held exclusively by everything that changes it and
-// shared by everything that reads it, UpdateSnapshot included. A Snapshot is not locked: it is updated by one goroutine
+// A Cache is safe for concurrent use; one lock guards all of it, held exclusively by everything that changes it, by
+// UpdateSnapshot, which notes what a snapshot was given, and shared by everything else that reads it. A Snapshot is not locked: it is updated by one goroutine
 // at a time, and may be read by many between two updates. The node infos in it are never changed after they are put
 // there, an update replaces them; a goroutine that outlives a scheduling cycle may keep a node info, but not a list.
 //

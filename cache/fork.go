@@ -75,7 +75,9 @@ func (f *Fork) RemovePod(pod *v1.Pod) error {
 
 // own returns the fork's own copy of a node, for it to change.
 func (f *Fork) own(nodeName string) (*framework.NodeInfo, error) {
+	f.mu.Lock()
 	f.lists = nil
+	f.mu.Unlock()
 	if node, ok := f.changed[nodeName]; ok {
 		return node, nil
 	}

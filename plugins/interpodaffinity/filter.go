@@ -50,7 +50,8 @@ type change struct {
 	pods       int64
 }
 
-// Clone implements fwk.StateData; it costs what AddPod and RemovePod changed.
+// Clone implements fwk.StateData; it costs what AddPod and RemovePod changed. The counts are those of the plugin, which the
+// next PreFilter brings up to date: state and clones are good until then, and may be read by several goroutines.
 func (r *required) Clone() fwk.StateData {
 	clone := *r
 	clone.changes = slices.Clone(r.changes)

@@ -36,7 +36,8 @@ type change struct {
 	pods       int64
 }
 
-// Clone implements fwk.StateData; it costs what AddPod and RemovePod changed.
+// Clone implements fwk.StateData; it costs what AddPod and RemovePod changed. The table is that of the plugin, which the
+// next PreFilter brings up to date: state and clones are good until then, and may be read by several goroutines.
 func (s *hardSpread) Clone() fwk.StateData {
 	return &hardSpread{table: s.table, self: s.self, changes: slices.Clone(s.changes)}
 }
