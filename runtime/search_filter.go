@@ -95,21 +95,25 @@ func (s *search) columnKeyOf(kind byte, part []byte) []byte {
 	return s.columns.storeKey
 }
 
+// keyHeader is how many bytes stand before what a plugin says itself: its index and the length of what follows.
+const keyHeader = 2 * 4
+
 // appendKey appends the key of one plugin: its index, the length of what follows, and what it says itself.
 func appendKey(key []byte, index int, appendOwn func([]byte) ([]byte, bool)) ([]byte, bool) {
 	start := len(key)
-	key = append(key, byte(index), 0, 0, 0, 0)
+	key = binary.LittleEndian.AppendUint32(key, uint32(index))
+	key = append(key, 0, 0, 0, 0)
 	key, ok := appendOwn(key)
 	if !ok {
 		return key[:start], false
 	}
-	binary.LittleEndian.PutUint32(key[start+1:], uint32(len(key)-start-5))
+	binary.LittleEndian.PutUint32(key[start+4:], uint32(len(key)-start-keyHeader))
 	return key, true
 }
 
 // nextKey returns the first of a series of keys, and the index of its plugin.
 func nextKey(keys []byte) (index int, key []byte) {
-	return int(keys[0]), keys[:5+binary.LittleEndian.Uint32(keys[1:])]
+	return int(binary.LittleEndian.Uint32(keys)), keys[:keyHeader+binary.LittleEndian.Uint32(keys[4:])]
 }
 
 // filterColumn finds or makes the column of a plugin, by its part of a key.
