@@ -29,7 +29,6 @@ type keyWriter interface {
 // knownRuns remembers what dry runs came to, until something changes on the node or in the budgets. Pods alike would have
 // the same victims there. The zero value is ready.
 type knownRuns struct {
-	// mu is held for as long as the result of forPod is in use.
 	mu         sync.Mutex
 	key        []byte
 	nodes      framework.SlotLister
@@ -38,23 +37,30 @@ type knownRuns struct {
 	bySlot     map[string][]dryRun
 }
 
-// forPod returns what is known of pods like this one, by slot: a dry run is the zero value if it is not known. The result
-// is nil if nothing can be known, because the dry run depends on more than the pod, the node and the budgets. Otherwise
-// the caller holds the lock, fills in what it finds out, and unlocks.
-func (k *knownRuns) forPod(e *Evaluator, state fwk.CycleState, pod *v1.Pod, budgets []*policyv1.PodDisruptionBudget) []dryRun {
+// use calls search with what is known of pods like this one, by node index, which search completes: a dry run is the zero
+// value if it is not known. The list is nil if nothing can be known, because the dry run depends on more than the pod, the
+// node and the budgets. Searches that know something run one at a time.
+func (k *knownRuns) use(e *Evaluator, state fwk.CycleState, pod *v1.Pod, budgets []*policyv1.PodDisruptionBudget, search func(known []dryRun)) {
 	writer, canWrite := e.handle.(keyWriter)
 	hooks, byDefault := e.hooks.(*DefaultHooks)
 	nodes, hasSlots := e.handle.SnapshotSharedLister().(framework.SlotLister)
 	if !canWrite || !byDefault || !hooks.plain || !hasSlots || len(e.handle.Extenders()) > 0 {
-		return nil
+		search(nil)
+		return
 	}
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	key, ok := writer.AppendFilterKey(k.key[:0], state, pod)
 	k.key = binary.LittleEndian.AppendUint32(key, uint32(corev1helpers.PodPriority(pod)))
 	if !ok {
-		k.mu.Unlock()
-		return nil
+		search(nil)
+		return
 	}
+	search(k.forKey(nodes, budgets))
+}
+
+// forKey returns what is known of pods with the key k.key. It needs mu.
+func (k *knownRuns) forKey(nodes framework.SlotLister, budgets []*policyv1.PodDisruptionBudget) []dryRun {
 	k.forgetChanged(nodes, budgets)
 	runs := k.bySlot[string(k.key)]
 	if runs == nil && len(k.bySlot) >= maxKnownKeys {

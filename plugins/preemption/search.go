@@ -54,11 +54,21 @@ func (e *Evaluator) search(
 	if err != nil {
 		return nil, err
 	}
-	known := e.known.forPod(e, state, pod, budgets)
-	if known != nil {
-		defer e.known.mu.Unlock()
-	}
 	runs := make([]dryRun, len(worth))
+	e.known.use(e, state, pod, budgets, func(known []dryRun) {
+		e.tryNodes(ctx, state, pod, nodes, worth, enough, budgets, known, runs)
+	})
+	if err := context.Cause(ctx); err != nil { // nodes that were not looked at must not count as hopeless
+		return nil, fmt.Errorf("looking for nodes to preempt on: %w", err)
+	}
+	return sortOut(runs, worth, int(enough), found)
+}
+
+// tryNodes tries nodes, or recalls what came of it before, until there are enough candidates.
+func (e *Evaluator) tryNodes(
+	ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes selection, worth []int, enough int32,
+	budgets []*policyv1.PodDisruptionBudget, known, runs []dryRun,
+) {
 	var within, beyond atomic.Int32
 	searching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -82,10 +92,6 @@ func (e *Evaluator) search(
 		}
 	}
 	e.handle.Parallelizer().Until(searching, len(worth), try, e.plugin)
-	if err := context.Cause(ctx); err != nil { // nodes that were not looked at must not count as hopeless
-		return nil, fmt.Errorf("looking for nodes to preempt on: %w", err)
-	}
-	return sortOut(runs, worth, int(enough), found)
 }
 
 // withVictims returns the indexes of the selected nodes, from the one at offset on and around, without those that have no
