@@ -6,6 +6,7 @@ package plugintest_test
 import (
 	"context"
 	"errors"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -364,6 +365,9 @@ func TestWakesFailures(t *testing.T) {
 		`the hint of plugin Limit for NodeAdd failed when Node n1 is added: plugin "Limit" panicked in QueueingHintFn: oh`,
 		"asking hints about a transition: it has no object; make it with Added, Updated or Deleted",
 	}
+	for i, failure := range recorded.failures {
+		recorded.failures[i], _, _ = strings.Cut(failure, " (at plugintest/framework_test.go:")
+	}
 	if diff := cmp.Diff(want, recorded.failures); diff != "" || !wakes {
 		t.Errorf("wakes %t, want true; failures (-want +got):\n%s", wakes, diff)
 	}
@@ -381,4 +385,43 @@ func TestFrameworksAreIndependent(t *testing.T) {
 		t.Errorf("got %v with one argument and %v with the other", a.FilterAll(pod), b.FilterAll(pod))
 	}
 	var _ *runtime.Framework = a.Framework
+}
+
+// A plugin that ends the goroutine, as t.Fatal does, fails the call, and not the test that makes it.
+func TestPluginThatEndsItsGoroutine(t *testing.T) {
+	factory := newLimit()
+	for _, method := range []string{"PreFilter", "Filter"} {
+		f := plugintest.NewFramework(t, limitName, func(ctx context.Context, args apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+			plugin, err := factory(ctx, args, handle)
+			return quitting{plugin, method}, err
+		}, limitWorld())
+		for node, status := range f.FilterAll(waiting()) {
+			var failure *runtime.PanicError
+			if !errors.As(status.AsError(), &failure) || failure.Plugin != limitName || string(failure.Method) != method {
+				t.Errorf("%s: %s has status %v, want an error with the plugin", method, node, status)
+			}
+		}
+	}
+}
+
+// quitting is a plugin that ends its goroutine in a method.
+type quitting struct {
+	fwk.Plugin
+	in string
+}
+
+func (q quitting) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	if q.in == "PreFilter" {
+		goruntime.Goexit()
+	}
+	return nil, nil
+}
+
+func (quitting) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+
+func (q quitting) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *fwk.Status {
+	if q.in == "Filter" {
+		goruntime.Goexit()
+	}
+	return nil
 }

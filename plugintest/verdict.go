@@ -46,7 +46,11 @@ func (f *Framework) judge(state fwk.CycleState, pod *v1.Pod, nodes ...fwk.NodeIn
 // judge runs PreFilter once and Filter for every node, and returns the status of each by name.
 func judge(ctx context.Context, f *runtime.Framework, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) map[string]*fwk.Status {
 	statuses := make(map[string]*fwk.Status, len(nodes))
-	narrowed, prefiltered, _ := f.RunPreFilterPlugins(ctx, state, pod)
+	var narrowed *fwk.PreFilterResult
+	prefiltered := f.Contain(pod, func() (status *fwk.Status) {
+		narrowed, status, _ = f.RunPreFilterPlugins(ctx, state, pod)
+		return status
+	})
 	for _, node := range nodes {
 		name := node.Node().Name
 		switch {
@@ -55,7 +59,7 @@ func judge(ctx context.Context, f *runtime.Framework, state fwk.CycleState, pod 
 		case !narrowed.AllNodes() && !narrowed.NodeNames.Has(name):
 			statuses[name] = fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "PreFilter left the node out")
 		default:
-			statuses[name] = f.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+			statuses[name] = f.Contain(pod, func() *fwk.Status { return f.RunFilterPluginsWithNominatedPods(ctx, state, pod, node) })
 		}
 	}
 	return statuses
@@ -97,10 +101,15 @@ func (f *Framework) scores(pod *v1.Pod) (map[string]Score, error) {
 			feasible = append(feasible, node)
 		}
 	}
-	if status := f.RunPreScorePlugins(f.context, state, pod, feasible); !status.IsSuccess() {
-		return nil, status.AsError()
-	}
-	rows, status := f.RunScorePlugins(f.context, state, pod, feasible)
+	var rows []fwk.NodePluginScores
+	status := f.Contain(pod, func() *fwk.Status {
+		if status := f.RunPreScorePlugins(f.context, state, pod, feasible); !status.IsSuccess() {
+			return status
+		}
+		var status *fwk.Status
+		rows, status = f.RunScorePlugins(f.context, state, pod, feasible)
+		return status
+	})
 	if !status.IsSuccess() {
 		return nil, status.AsError()
 	}

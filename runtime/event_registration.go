@@ -27,7 +27,7 @@ const ExtenderName = "Extender"
 func (f *Framework) instantiate(ctx context.Context, registry Registry) error {
 	needed := f.neededPlugins()
 	if len(f.options.Extenders) > 0 {
-		f.register(ExtenderName, framework.AllEvents())
+		f.register(&identity{name: ExtenderName}, framework.AllEvents())
 	}
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(registry)) {
@@ -40,16 +40,18 @@ func (f *Framework) instantiate(ctx context.Context, registry Registry) error {
 			continue
 		}
 		f.instances[name] = plugin
+		who := identityOf(plugin)
+		f.identities[who.name] = &who
 
 		if !canReject(plugin) {
 			continue
 		}
-		events, err := f.eventsToRegister(ctx, plugin)
+		events, err := f.eventsToRegister(ctx, &who, plugin)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("asking plugin %q for the events that it waits for: %w", name, err))
 			continue
 		}
-		f.register(plugin.Name(), events)
+		f.register(&who, events)
 	}
 	return errors.Join(faults...)
 }
@@ -65,43 +67,63 @@ func canReject(plugin fwk.Plugin) bool {
 }
 
 // eventsToRegister asks a plugin what it waits for. One that does not say waits for everything.
-func (f *Framework) eventsToRegister(ctx context.Context, plugin fwk.Plugin) (events []fwk.ClusterEventWithHint, err error) {
+func (f *Framework) eventsToRegister(ctx context.Context, who *identity, plugin fwk.Plugin) (events []fwk.ClusterEventWithHint, err error) {
 	extensions, ok := plugin.(fwk.EnqueueExtensions)
 	if !ok {
 		return framework.AllEvents(), nil
 	}
-	defer f.guard(MethodEventsToRegister, plugin.Name(), nil, &err)
-	return extensions.EventsToRegister(ctx)
+	ended := f.call(MethodEventsToRegister, who, nil, func() { events, err = extensions.EventsToRegister(ctx) })
+	return events, errors.Join(err, ended)
 }
 
 // register enters a plugin in the event map. A plugin without events is remembered too: pods that it turns down are
 // woken by no event.
-func (f *Framework) register(plugin string, events []fwk.ClusterEventWithHint) {
+func (f *Framework) register(plugin *identity, events []fwk.ClusterEventWithHint) {
 	guarded := make([]fwk.ClusterEventWithHint, 0, len(events))
 	for _, event := range events {
-		f.eventMap.Register(plugin, event.Event)
-		guarded = append(guarded, f.guardHints(plugin, event))
+		f.eventMap.Register(plugin.name, event.Event)
+		if hint := event.QueueingHintFn; hint != nil {
+			event.QueueingHintFn = f.guardHint(plugin, hint)
+		}
+		if hint := event.PreQueueingHintFn; hint != nil {
+			event.PreQueueingHintFn = f.guardPreHint(plugin, hint)
+		}
+		guarded = append(guarded, event)
 	}
-	f.registrations[plugin] = append(f.registrations[plugin], guarded...)
+	f.registrations[plugin.name] = append(f.registrations[plugin.name], guarded...)
 }
 
-// guardHints wraps the hints of a registration so that one that panics says Queue, and why.
-func (f *Framework) guardHints(plugin string, event fwk.ClusterEventWithHint) fwk.ClusterEventWithHint {
-	if hint := event.QueueingHintFn; hint != nil {
-		event.QueueingHintFn = func(logger klog.Logger, pod *v1.Pod, oldObj, newObj any) (advice fwk.QueueingHint, err error) {
+// guardHint wraps a hint so that one that panics, or ends its goroutine, says Queue, and why.
+func (f *Framework) guardHint(plugin *identity, hint fwk.QueueingHintFn) fwk.QueueingHintFn {
+	if !plugin.foreign {
+		return func(logger klog.Logger, pod *v1.Pod, oldObj, newObj any) (advice fwk.QueueingHint, err error) {
 			advice = fwk.Queue
 			defer f.guard(MethodQueueingHint, plugin, pod, &err)
 			return hint(logger, pod, oldObj, newObj)
 		}
 	}
-	if hint := event.PreQueueingHintFn; hint != nil {
-		event.PreQueueingHintFn = func(logger klog.Logger, oldObj, newObj any) (narrowed fwk.PreQueueingHintResult, err error) {
-			narrowed.AllPods = true
-			defer f.guard(MethodPreQueueingHint, plugin, nil, &err)
-			return hint(logger, oldObj, newObj)
+	return func(logger klog.Logger, pod *v1.Pod, oldObj, newObj any) (fwk.QueueingHint, error) {
+		var advice fwk.QueueingHint
+		var err error
+		ended := f.call(MethodQueueingHint, plugin, pod, func() { advice, err = hint(logger, pod, oldObj, newObj) })
+		if ended != nil {
+			return fwk.Queue, ended
 		}
+		return advice, err
 	}
-	return event
+}
+
+// guardPreHint is guardHint for what goes before a hint; instead of Queue, it says that all pods are concerned.
+func (f *Framework) guardPreHint(plugin *identity, hint fwk.PreQueueingHintFn) fwk.PreQueueingHintFn {
+	return func(logger klog.Logger, oldObj, newObj any) (fwk.PreQueueingHintResult, error) {
+		var narrowed fwk.PreQueueingHintResult
+		var err error
+		ended := f.call(MethodPreQueueingHint, plugin, nil, func() { narrowed, err = hint(logger, oldObj, newObj) })
+		if ended != nil {
+			return fwk.PreQueueingHintResult{AllPods: true}, ended
+		}
+		return narrowed, err
+	}
 }
 
 // neededPlugins returns the names that the profile enables anywhere.
@@ -114,15 +136,21 @@ func (f *Framework) neededPlugins() sets.Set[string] {
 
 // newPlugin calls a factory with the arguments that the profile has for the plugin.
 func (f *Framework) newPlugin(ctx context.Context, name string, factory PluginFactory) (plugin fwk.Plugin, err error) {
-	defer f.guard(MethodFactory, name, nil, &err)
-	plugin, err = factory(ctx, f.profile.Args(name), f)
-	switch {
-	case err != nil:
+	who := identity{name: name, folder: folderOf(factory)}
+	ended := f.call(MethodFactory, &who, nil, func() {
+		plugin, err = factory(ctx, f.profile.Args(name), f)
+		switch {
+		case err != nil:
+		case plugin == nil:
+			err = errors.New("the factory returned no plugin")
+		case isNil(plugin):
+			err = fmt.Errorf("the factory returned a nil %T, and no error", plugin)
+		case plugin.Name() == "":
+			err = errors.New("the plugin has no name")
+		}
+	})
+	if err = errors.Join(err, ended); err != nil {
 		return nil, err
-	case plugin == nil:
-		return nil, errors.New("the factory returned no plugin")
-	case plugin.Name() == "":
-		return nil, errors.New("the plugin has no name")
 	}
 	return plugin, nil
 }

@@ -14,10 +14,20 @@ type stage[P fwk.Plugin] []member[P]
 
 // member is a plugin at an extension point.
 type member[P fwk.Plugin] struct {
-	name      string // as the plugin says itself; statuses and skip sets carry this name
+	identity
 	plugin    P
 	weight    int64   // of a score plugin
 	evaluated Counter // nil unless this point is counted
+}
+
+// foreign tells whether any of the plugins is none of this module.
+func (s stage[P]) foreign() bool {
+	for i := range s {
+		if s[i].identity.foreign {
+			return true
+		}
+	}
+	return false
 }
 
 // countEvaluation counts a call that did not return Skip.
@@ -75,7 +85,7 @@ func extensionPoints() pointTable {
 func runs[P fwk.Plugin](point profiles.ExtensionPoint, counted Method, stageOf func(*Framework) *stage[P]) extensionPoint {
 	row := accepts[P](point)
 	row.add = func(f *Framework, plugin fwk.Plugin) {
-		added := member[P]{name: plugin.Name(), plugin: plugin.(P)}
+		added := member[P]{identity: identityOf(plugin), plugin: plugin.(P)}
 		if metrics := f.options.Metrics; metrics != nil && counted != "" {
 			added.evaluated = metrics.PluginEvaluations(added.name, counted, f.ProfileName())
 		}

@@ -15,15 +15,20 @@ import (
 // or added. It returns false if there is no such key, because some plugin looks at more. Plugins get it by asserting the
 // type of their handle.
 func (f *Framework) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, ok bool) {
-	skipped := state.GetSkipFilterPlugins()
-	for i := range f.preFilter {
-		if !skipped.Has(f.preFilter[i].name) && f.preFilter[i].plugin.PreFilterExtensions() != nil {
-			return key, false
-		}
-	}
 	pass := f.startPass(context.Background(), MethodFilter, state, pod)
 	var failure *fwk.Status // of a plugin that panics: it has no key
 	defer pass.end(&failure)
+	skipped := state.GetSkipFilterPlugins()
+	for i := range f.preFilter {
+		if skipped.Has(f.preFilter[i].name) {
+			continue
+		}
+		pass.consult(&f.preFilter[i].identity)
+		extensions := f.preFilter[i].plugin.PreFilterExtensions()
+		if pass.consulted(); extensions != nil {
+			return key, false
+		}
+	}
 	key, rest := f.appendFilterKeys(&pass, key, state, pod)
 	return key, len(rest) == 0
 }
@@ -33,13 +38,12 @@ func (f *Framework) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Po
 func (f *Framework) appendFilterKeys(pass *run, key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, rest []int) {
 	skipped := state.GetSkipFilterPlugins()
 	for i := range f.filter {
-		name := f.filter[i].name
-		if len(skipped) > 0 && skipped.Has(name) {
+		if len(skipped) > 0 && skipped.Has(f.filter[i].name) {
 			continue
 		}
 		if len(rest) == 0 && f.columns.filters[i].key != nil {
-			pass.plugin = name
-			if longer, ok := f.appendFilterKey(key, i, state, pod); ok {
+			longer, ok := f.appendFilterKey(pass, key, i, state, pod)
+			if ok {
 				key = longer
 				continue
 			}
@@ -50,8 +54,11 @@ func (f *Framework) appendFilterKeys(pass *run, key []byte, state fwk.CycleState
 }
 
 // appendFilterKey appends the key of one Filter plugin, which must be a framework.FilterKeyPlugin.
-func (f *Framework) appendFilterKey(key []byte, index int, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
-	return appendKey(key, index, func(key []byte) ([]byte, bool) {
+func (f *Framework) appendFilterKey(pass *run, key []byte, index int, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+	pass.consult(&f.filter[index].identity)
+	key, ok := appendKey(key, index, func(key []byte) ([]byte, bool) {
 		return f.columns.filters[index].key.AppendFilterKey(key, state, pod)
 	})
+	pass.consulted()
+	return key, ok
 }

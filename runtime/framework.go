@@ -29,6 +29,7 @@ type Framework struct {
 	options  Options
 
 	instances     map[string]fwk.Plugin // by the name in the registry
+	identities    map[string]*identity  // by the name that the plugin gives itself
 	eventMap      framework.EventMap
 	registrations map[string][]fwk.ClusterEventWithHint
 
@@ -117,6 +118,6 @@ func (f *Framework) Close() error {
 }
 
 func (f *Framework) closePlugin(name string, closer io.Closer) (err error) {
-	defer f.guard(MethodClose, name, nil, &err)
-	return closer.Close()
+	ended := f.call(MethodClose, &identity{name: name, folder: folderOfType(closer)}, nil, func() { err = closer.Close() })
+	return errors.Join(err, ended)
 }

@@ -5,6 +5,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -14,18 +15,30 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
+// ErrGoroutineEnded is the Value of a [PanicError] of a plugin that did not panic, but ended the goroutine it was called
+// in with runtime.Goexit, as FailNow and Fatal of a test do.
+var ErrGoroutineEnded = errors.New("it ended the goroutine that it was called in (runtime.Goexit, or t.Fatal of a test); return an error instead")
+
 // PanicError is what the panic of a plugin becomes: an error of the pod that the plugin was called for. The stack is
 // in the log.
 type PanicError struct {
 	Plugin string
 	Method Method
-	// Value is what the plugin panicked with.
+	// Value is what the plugin panicked with, or [ErrGoroutineEnded].
 	Value any
+	// Source is the line of the plugin that panicked, such as "rack/filter.go:42"; empty if it is not known.
+	Source string
 }
 
 // Error implements error.
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("plugin %q panicked in %s: %v", e.Plugin, e.Method, e.Value)
+	switch {
+	case e.Value == ErrGoroutineEnded:
+		return fmt.Sprintf("plugin %q failed in %s: %v", e.Plugin, e.Method, e.Value)
+	case e.Source == "":
+		return fmt.Sprintf("plugin %q panicked in %s: %v", e.Plugin, e.Method, e.Value)
+	}
+	return fmt.Sprintf("plugin %q panicked in %s: %v (at %s)", e.Plugin, e.Method, e.Value, e.Source)
 }
 
 // Unwrap returns the panic value if it is an error.
@@ -40,8 +53,11 @@ type run struct {
 	framework *Framework
 	method    Method
 	pod       *v1.Pod
-	plugin    string // the one that is called now
-	verbose   bool   // plugins get loggers with their names
+	plugin    *identity // the one that is called now, or was last
+	calling   bool      // it has not returned
+	verbose   bool      // plugins get loggers with their names
+	point     bool      // the pass is the run of an extension point
+	record    *callRecord
 
 	observePoint  bool
 	observePlugin bool
@@ -63,39 +79,69 @@ func (f *Framework) startPass(ctx context.Context, method Method, state fwk.Cycl
 // startPoint begins a pass that is the run of an extension point.
 func (f *Framework) startPoint(ctx context.Context, method Method, state fwk.CycleState, pod *v1.Pod) run {
 	r := f.startPass(ctx, method, state, pod)
+	r.point = true
 	if f.options.Metrics != nil {
 		r.observePoint, r.pointStart = true, f.options.Clock.Now()
 	}
 	return r
 }
 
+// consult is called before a plugin is asked something that is no run of an extension point, and consulted after it.
+func (r *run) consult(plugin *identity) {
+	r.plugin, r.calling = plugin, true
+	if r.record == nil && (r.point || plugin.foreign) {
+		r.record = r.framework.options.Calls.begin(r.method, r.pod)
+	}
+	if r.record != nil {
+		r.record.plugin.Store(plugin)
+	}
+}
+
+func (r *run) consulted() {
+	r.calling = false
+	if r.record != nil && r.point { // other passes end soon
+		r.record.plugin.Store(nil)
+	}
+}
+
 // enter is called before every call of a plugin, and returns the context for it.
-func (r *run) enter(ctx context.Context, plugin string) context.Context {
-	r.plugin = plugin
+func (r *run) enter(ctx context.Context, plugin *identity) context.Context {
+	r.consult(plugin)
 	if r.observePlugin {
 		r.pluginStart = r.framework.options.Clock.Now()
 	}
 	if !r.verbose {
 		return ctx
 	}
-	logger := klog.LoggerWithName(klog.LoggerWithName(klog.FromContext(ctx), string(r.method)), plugin)
+	logger := klog.LoggerWithName(klog.LoggerWithName(klog.FromContext(ctx), string(r.method)), plugin.name)
 	return klog.NewContext(ctx, logger)
 }
 
 // leave is called after every call of a plugin.
 func (r *run) leave(status *fwk.Status) {
+	r.consulted()
 	if r.observePlugin {
 		duration := r.framework.options.Clock.Since(r.pluginStart)
-		r.framework.options.Metrics.PluginDuration(r.plugin, r.method, codeName(status.Code()), duration)
+		r.framework.options.Metrics.PluginDuration(r.plugin.name, r.method, codeName(status.Code()), duration)
 	}
 }
 
-// end must be deferred itself, not called by a deferred function. If a plugin panicked, it makes *status an error.
+// end must be deferred itself, not called by a deferred function. If a plugin panicked, it makes *status an error. If a
+// plugin is ending the goroutine, which cannot be stopped, the error is noted for [Calls.TakeEnded].
 func (r *run) end(status **fwk.Status) {
+	if r.record != nil {
+		r.framework.options.Calls.end(r.record)
+	}
 	if value := recover(); value != nil {
 		err := r.framework.panicked(r.method, r.plugin, r.pod, value)
-		*status = fwk.AsStatus(err).WithPlugin(r.plugin)
-		r.leave(*status)
+		*status = fwk.AsStatus(err).WithPlugin(err.Plugin)
+		if r.calling {
+			r.leave(*status)
+		}
+	} else if r.calling {
+		err := r.framework.ended(r.method, r.plugin, r.pod)
+		r.framework.options.Calls.noteEnded(r.pod, err)
+		r.leave(fwk.AsStatus(err))
 	}
 	if r.observePoint {
 		f := r.framework
@@ -104,27 +150,101 @@ func (r *run) end(status **fwk.Status) {
 	}
 }
 
-// guardStatus covers a single call outside of a pass. It must be deferred itself.
-func (f *Framework) guardStatus(method Method, plugin string, pod *v1.Pod, status **fwk.Status) {
-	if value := recover(); value != nil {
-		*status = fwk.AsStatus(f.panicked(method, plugin, pod, value)).WithPlugin(plugin)
+// call covers a single call outside of a pass: it calls do, which calls the plugin, and returns an error if the plugin
+// panics or ends the goroutine. The pod may be nil.
+func (f *Framework) call(method Method, plugin *identity, pod *v1.Pod, do func()) (err error) {
+	defer f.guard(method, plugin, pod, &err)
+	record := f.options.Calls.begin(method, pod)
+	defer f.options.Calls.end(record)
+	record.plugin.Store(plugin)
+	if !isolate(do) {
+		return f.ended(method, plugin, pod)
 	}
+	return nil
 }
 
-// guard covers a single call that returns an error. It must be deferred itself. The pod may be nil.
-func (f *Framework) guard(method Method, plugin string, pod *v1.Pod, err *error) {
+// callOwn is call for a plugin by its name, without a goroutine for those of this module.
+func (f *Framework) callOwn(method Method, name string, pod *v1.Pod, do func()) (err error) {
+	plugin := f.identities[name]
+	if plugin.foreign {
+		return f.call(method, plugin, pod, do)
+	}
+	defer f.guard(method, plugin, pod, &err)
+	do()
+	return nil
+}
+
+// guard covers a single call of a plugin that neither ends its goroutine nor fails to return, as none of this module does.
+// It must be deferred itself. The pod may be nil.
+func (f *Framework) guard(method Method, plugin *identity, pod *v1.Pod, err *error) {
 	if value := recover(); value != nil {
 		*err = f.panicked(method, plugin, pod, value)
 	}
 }
 
-func (f *Framework) panicked(method Method, plugin string, pod *v1.Pod, value any) error {
-	stack := debug.Stack()
-	if worker, ok := value.(*workerPanic); ok {
-		value, stack = worker.value, worker.stack
+// isolate calls do in a goroutine of its own, and reports whether it returned rather than end that goroutine. A panic is
+// raised again in the caller's.
+func isolate(do func()) (returned bool) {
+	var caught *workerPanic
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if value := recover(); value != nil {
+				caught = asWorkerPanic(value)
+			}
+		}()
+		do()
+		returned = true
+	}()
+	<-done
+	if caught != nil {
+		panic(caught)
 	}
-	err := &PanicError{Plugin: plugin, Method: method, Value: value}
+	return returned
+}
+
+// contain is Contain if foreign plugins take part, and otherwise only calls do.
+func (f *Framework) contain(pod *v1.Pod, foreign bool, do func() *fwk.Status) *fwk.Status {
+	if !foreign {
+		return do()
+	}
+	return f.Contain(pod, do)
+}
+
+// Contain calls do, which calls methods of the framework for a pod, in a goroutine of its own, and returns what do returns. If
+// a plugin ends that goroutine (runtime.Goexit, t.FailNow), the status is an Error with a [*PanicError] that names the plugin.
+func (f *Framework) Contain(pod *v1.Pod, do func() *fwk.Status) (status *fwk.Status) {
+	if isolate(func() { status = do() }) {
+		return status
+	}
+	err := f.options.Calls.TakeEnded(pod)
+	if err == nil {
+		err = ErrGoroutineEnded
+	}
+	status = fwk.AsStatus(err)
+	if culprit := (*PanicError)(nil); errors.As(err, &culprit) {
+		status = status.WithPlugin(culprit.Plugin)
+	}
+	return status
+}
+
+func (f *Framework) panicked(method Method, plugin *identity, pod *v1.Pod, value any) *PanicError {
+	if plugin == nil {
+		plugin = &identity{}
+	}
+	pcs, stack := callers(), debug.Stack()
+	if worker, ok := value.(*workerPanic); ok {
+		value, pcs, stack = worker.value, worker.pcs, worker.stack
+	}
+	err := &PanicError{Plugin: plugin.name, Method: method, Value: value, Source: plugin.sourceOf(pcs)}
 	f.options.Logger.Error(err, "Plugin panicked", "profile", f.ProfileName(), "pod", klog.KObj(pod), "stack", string(stack))
+	return err
+}
+
+func (f *Framework) ended(method Method, plugin *identity, pod *v1.Pod) *PanicError {
+	err := &PanicError{Plugin: plugin.name, Method: method, Value: ErrGoroutineEnded}
+	f.options.Logger.Error(err, "Plugin ended its goroutine", "profile", f.ProfileName(), "pod", klog.KObj(pod))
 	return err
 }
 

@@ -37,6 +37,7 @@ func newFramework(profile *profiles.Profile, options Options) *Framework {
 	f := &Framework{
 		profile:       profile,
 		instances:     map[string]fwk.Plugin{},
+		identities:    map[string]*identity{},
 		eventMap:      framework.EventMap{},
 		registrations: map[string][]fwk.ClusterEventWithHint{},
 		parallelizer:  NewParallelizer(options.Parallelism, options.Metrics),

@@ -54,6 +54,9 @@ type Options struct {
 	// Seed is where plugins that choose at random begin. Equal seeds make equal choices.
 	Seed uint64
 
+	// Calls knows which plugins are being called; nil makes one. Several frameworks may share it.
+	Calls *Calls
+
 	// Clock times the waiting for permission and the metrics; nil means the real one.
 	Clock clock.WithDelayedExecution
 	// Logger gets what is not about one pod, and the stacks of plugins that panic. The zero value logs nothing.
@@ -89,6 +92,9 @@ func (o Options) withDefaults(schedulerName string) Options {
 	}
 	if o.PodsInPreBind == nil {
 		o.PodsInPreBind = NewPodsInPreBind()
+	}
+	if o.Calls == nil {
+		o.Calls = &Calls{}
 	}
 	if o.Go == nil {
 		o.Go = func(task func()) { go task() }

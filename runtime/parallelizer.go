@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	goruntime "runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -39,7 +40,8 @@ func NewParallelizer(parallelism int, metrics Metrics) *Parallelizer {
 
 // Until implements fwk.Parallelizer: it calls work for every piece from 0 to pieces-1 and returns when all calls have.
 // No further piece is begun once ctx is done. A panic in a piece is raised again in the caller's goroutine, where the
-// framework turns it into the failure of a pod.
+// framework turns it into the failure of a pod. A piece that ends its goroutine (runtime.Goexit) ends that of the caller
+// too, once no piece runs any more.
 func (p *Parallelizer) Until(ctx context.Context, pieces int, work workqueue.DoWorkPieceFunc, operation string) {
 	if pieces <= 0 {
 		return
@@ -79,34 +81,45 @@ func doChunks(workers, chunks int, do func(chunk int)) {
 		group    sync.WaitGroup
 		next     atomic.Int64
 		panicked atomic.Pointer[workerPanic]
+		exited   atomic.Bool
 	)
 	work := func() {
+		finished := false
 		defer func() {
 			if value := recover(); value != nil {
 				panicked.CompareAndSwap(nil, asWorkerPanic(value))
+			} else if !finished {
+				exited.Store(true)
 			}
 		}()
-		for panicked.Load() == nil {
+		for panicked.Load() == nil && !exited.Load() {
 			chunk := int(next.Add(1)) - 1
 			if chunk >= chunks {
-				return
+				break
 			}
 			do(chunk)
 		}
+		finished = true
 	}
 	for range workers - 1 {
 		group.Go(work)
 	}
-	work() // the caller has nothing better to do
-	group.Wait()
+	func() {
+		defer group.Wait() // also where the piece of the caller ends the goroutine
+		work()             // the caller has nothing better to do
+	}()
 	if value := panicked.Load(); value != nil {
 		panic(value)
+	}
+	if exited.Load() {
+		goruntime.Goexit()
 	}
 }
 
 // workerPanic carries a panic, and where it happened, from a worker's goroutine to the caller's.
 type workerPanic struct {
 	value any
+	pcs   []uintptr
 	stack []byte
 }
 
@@ -115,7 +128,7 @@ func asWorkerPanic(value any) *workerPanic {
 	if caught, ok := value.(*workerPanic); ok {
 		return caught
 	}
-	return &workerPanic{value: value, stack: debug.Stack()}
+	return &workerPanic{value: value, pcs: callers(), stack: debug.Stack()}
 }
 
 // Error implements error, for a panic that nobody catches.

@@ -27,6 +27,9 @@ func NewProfiles(ctx context.Context, config *profiles.Configuration, registry R
 	if config == nil || len(config.Profiles) == 0 {
 		return nil, errors.New("at least one profile is required")
 	}
+	if options.Calls == nil {
+		options.Calls = &Calls{}
+	}
 	if options.WaitingPods == nil {
 		options.WaitingPods = NewWaitingPods()
 	}

@@ -14,8 +14,9 @@ import (
 // the framework, so each comes wrapped: one that panics returns an Error status.
 func (f *Framework) PreEnqueuePlugins() []fwk.PreEnqueuePlugin {
 	guarded := make([]fwk.PreEnqueuePlugin, 0, len(f.preEnqueue))
-	for _, plugin := range f.preEnqueue {
-		guarded = append(guarded, guardedPreEnqueue{PreEnqueuePlugin: plugin.plugin, framework: f})
+	for i := range f.preEnqueue {
+		plugin := &f.preEnqueue[i]
+		guarded = append(guarded, guardedPreEnqueue{PreEnqueuePlugin: plugin.plugin, identity: &plugin.identity, framework: f})
 	}
 	return guarded
 }
@@ -23,25 +24,36 @@ func (f *Framework) PreEnqueuePlugins() []fwk.PreEnqueuePlugin {
 // guardedPreEnqueue is a plugin whose panics become the failure of a pod.
 type guardedPreEnqueue struct {
 	fwk.PreEnqueuePlugin
+	identity  *identity
 	framework *Framework
 }
 
 // PreEnqueue implements fwk.PreEnqueuePlugin.
-func (g guardedPreEnqueue) PreEnqueue(ctx context.Context, pod *v1.Pod) (status *fwk.Status) {
-	defer g.framework.guardStatus(MethodPreEnqueue, g.Name(), pod, &status)
-	return g.PreEnqueuePlugin.PreEnqueue(ctx, pod)
+func (g guardedPreEnqueue) PreEnqueue(ctx context.Context, pod *v1.Pod) *fwk.Status {
+	if !g.identity.foreign {
+		return g.PreEnqueuePlugin.PreEnqueue(ctx, pod)
+	}
+	var status *fwk.Status
+	err := g.framework.call(MethodPreEnqueue, g.identity, pod, func() { status = g.PreEnqueuePlugin.PreEnqueue(ctx, pod) })
+	if err != nil {
+		return fwk.AsStatus(err).WithPlugin(g.identity.name)
+	}
+	return status
 }
 
-// Less returns the order of the scheduling queue, or nil for a framework without a profile. Where the plugin panics
-// the first of the two does not go before the second.
+// Less returns the order of the scheduling queue, or nil for a framework without a profile. Where the plugin panics, or ends
+// its goroutine, the first of the two does not go before the second.
 func (f *Framework) Less() fwk.LessFunc {
 	if len(f.queueSort) == 0 {
 		return nil
 	}
-	sorter := f.queueSort[0]
+	sorter := &f.queueSort[0]
+	if !sorter.foreign {
+		return sorter.plugin.Less
+	}
 	return func(a, b fwk.QueuedEntityInfo) (before bool) {
-		var err error // is in the log
-		defer f.guard(MethodLess, sorter.name, nil, &err)
-		return sorter.plugin.Less(a, b)
+		// The error is in the log.
+		_ = f.call(MethodLess, &sorter.identity, nil, func() { before = sorter.plugin.Less(a, b) })
+		return before
 	}
 }

@@ -23,7 +23,7 @@ func errorText(err error) string {
 	if err == nil {
 		return ""
 	}
-	return err.Error()
+	return withoutLine(err.Error())
 }
 
 func TestRegistry(t *testing.T) {

@@ -27,7 +27,7 @@ func (f *Framework) RunFilterPlugins(ctx context.Context, state fwk.CycleState, 
 			continue
 		}
 		plugin.countEvaluation()
-		status := plugin.plugin.Filter(pass.enter(ctx, plugin.name), state, pod, nodeInfo)
+		status := plugin.plugin.Filter(pass.enter(ctx, &plugin.identity), state, pod, nodeInfo)
 		pass.leave(status)
 		switch {
 		case status.IsSuccess():
@@ -90,7 +90,7 @@ func (f *Framework) RunPostFilterPlugins(ctx context.Context, state fwk.CycleSta
 	)
 	for i := range f.postFilter {
 		plugin := &f.postFilter[i]
-		offered, returned := plugin.plugin.PostFilter(pass.enter(ctx, plugin.name), state, pod, statuses)
+		offered, returned := plugin.plugin.PostFilter(pass.enter(ctx, &plugin.identity), state, pod, statuses)
 		pass.leave(returned)
 		switch {
 		case returned.IsSuccess():

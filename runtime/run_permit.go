@@ -27,7 +27,7 @@ func (f *Framework) RunPermitPlugins(ctx context.Context, state fwk.CycleState, 
 	)
 	for i := range f.permit {
 		plugin := &f.permit[i]
-		status, timeout := plugin.plugin.Permit(pass.enter(ctx, plugin.name), state, pod, nodeName)
+		status, timeout := plugin.plugin.Permit(pass.enter(ctx, &plugin.identity), state, pod, nodeName)
 		pass.leave(status)
 		switch {
 		case status.IsSuccess():

@@ -36,7 +36,7 @@ func (f *Framework) RunPreFilterPlugins(ctx context.Context, state fwk.CycleStat
 	)
 	for i := range f.preFilter {
 		plugin := &f.preFilter[i]
-		kept, returned := plugin.plugin.PreFilter(pass.enter(ctx, plugin.name), state, pod, nodes)
+		kept, returned := plugin.plugin.PreFilter(pass.enter(ctx, &plugin.identity), state, pod, nodes)
 		pass.leave(returned)
 		if returned.IsSkip() {
 			skipped.add(i, plugin.name)
@@ -109,9 +109,10 @@ func (f *Framework) runPreFilterExtensions(ctx context.Context, pass *run, state
 		if skipped.Has(plugin.name) {
 			continue
 		}
-		pluginCtx := pass.enter(ctx, plugin.name)
+		pluginCtx := pass.enter(ctx, &plugin.identity)
 		extensions := plugin.plugin.PreFilterExtensions()
 		if extensions == nil {
+			pass.consulted()
 			continue
 		}
 		status := call(pluginCtx, extensions)

@@ -18,7 +18,7 @@ func (f *Framework) RunReservePluginsReserve(ctx context.Context, state fwk.Cycl
 	defer pass.end(&status)
 	for i := range f.reserve {
 		plugin := &f.reserve[i]
-		status := plugin.plugin.Reserve(pass.enter(ctx, plugin.name), state, pod, nodeName)
+		status := plugin.plugin.Reserve(pass.enter(ctx, &plugin.identity), state, pod, nodeName)
 		pass.leave(status)
 		switch {
 		case status.IsSuccess():
@@ -38,17 +38,24 @@ func (f *Framework) RunReservePluginsUnreserve(ctx context.Context, state fwk.Cy
 	pass := f.startPoint(ctx, MethodUnreserve, state, pod)
 	defer pass.end(&status)
 	for i := len(f.reserve) - 1; i >= 0; i-- {
-		f.runInformed(ctx, MethodUnreserve, f.reserve[i].name, state, pod, func(ctx context.Context) {
+		f.runInformed(ctx, MethodUnreserve, &f.reserve[i].identity, state, pod, func(ctx context.Context) {
 			f.reserve[i].plugin.Unreserve(ctx, state, pod, nodeName)
 		})
 	}
 }
 
-// runInformed calls a plugin that is only told of something: a panic stays its own.
-func (f *Framework) runInformed(ctx context.Context, method Method, plugin string, state fwk.CycleState, pod *v1.Pod, call func(context.Context)) {
-	var status *fwk.Status
-	pass := f.startPass(ctx, method, state, pod)
-	defer pass.end(&status)
-	call(pass.enter(ctx, plugin))
-	pass.leave(nil)
+// runInformed calls a plugin that is only told of something: it may panic, or end its goroutine, and nothing else is affected.
+func (f *Framework) runInformed(ctx context.Context, method Method, plugin *identity, state fwk.CycleState, pod *v1.Pod, call func(context.Context)) {
+	tell := func() {
+		var status *fwk.Status
+		pass := f.startPass(ctx, method, state, pod)
+		defer pass.end(&status)
+		call(pass.enter(ctx, plugin))
+		pass.leave(nil)
+	}
+	if !plugin.foreign {
+		tell()
+	} else if !isolate(tell) {
+		_ = f.options.Calls.TakeEnded(pod) // is in the log
+	}
 }

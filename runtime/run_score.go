@@ -21,7 +21,7 @@ func (f *Framework) RunPreScorePlugins(ctx context.Context, state fwk.CycleState
 	defer func() { state.SetSkipScorePlugins(skipSet(&f.skippedScorers, f.preScore, &skipped)) }()
 	for i := range f.preScore {
 		plugin := &f.preScore[i]
-		status := plugin.plugin.PreScore(pass.enter(ctx, plugin.name), state, pod, nodes)
+		status := plugin.plugin.PreScore(pass.enter(ctx, &plugin.identity), state, pod, nodes)
 		pass.leave(status)
 		if status.IsSkip() {
 			skipped.add(i, plugin.name)
@@ -137,7 +137,7 @@ func (f *Framework) scoreNode(ctx context.Context, state fwk.CycleState, pod *v1
 	for i := range scorers {
 		plugin := &scorers[i]
 		plugin.countEvaluation()
-		score, status := plugin.plugin.Score(pass.enter(ctx, plugin.name), state, pod, node)
+		score, status := plugin.plugin.Score(pass.enter(ctx, &plugin.identity), state, pod, node)
 		pass.leave(status)
 		if !status.IsSuccess() {
 			return failed(fmt.Sprintf("plugin %q failed with", plugin.name), plugin.name, status)
@@ -182,9 +182,10 @@ func (f *Framework) weighScores(ctx context.Context, state fwk.CycleState, pod *
 func (f *Framework) normalize(ctx context.Context, state fwk.CycleState, pod *v1.Pod, plugin *member[fwk.ScorePlugin], scores fwk.NodeScoreList) (status *fwk.Status) {
 	pass := f.startPass(ctx, MethodNormalizeScore, state, pod)
 	defer pass.end(&status)
-	ctx = pass.enter(ctx, plugin.name)
+	ctx = pass.enter(ctx, &plugin.identity)
 	extensions := plugin.plugin.ScoreExtensions()
 	if extensions == nil {
+		pass.consulted()
 		return nil
 	}
 	status = extensions.NormalizeScore(ctx, state, pod, scores)

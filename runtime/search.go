@@ -150,57 +150,77 @@ func (f *Framework) CanSearch() bool {
 //
 // The status is nil or an Error. Searches of a framework run one at a time; the snapshot must not be updated meanwhile.
 func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Pod, pick func(count int) int) (Choice, *fwk.Status) {
-	c := &f.columns
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s, failure := f.startSearch(ctx, state, pod)
-	if failure != nil {
-		return Choice{}, failure
-	}
-	defer c.end(f.ProfileName())
-	if failure := s.filter(); failure != nil {
-		return Choice{}, failure
-	}
-	switch feasible := s.feasible(); feasible {
-	case 0:
-		return Choice{Rejections: s.rejections()}, nil
-	case 1:
-		return Choice{Node: s.nameAt(s.feasibleSlots()[0]), Feasible: 1}, nil
-	default:
-		slot, failure := s.best(pick)
-		if failure != nil {
-			return Choice{}, failure
+	var choice Choice
+	status := f.searching(ctx, state, pod, func(s *search) *fwk.Status {
+		choice.Feasible = s.feasible()
+		switch choice.Feasible {
+		case 0:
+			choice.Rejections = s.rejections()
+		case 1:
+			choice.Node = s.nameAt(s.feasibleSlots()[0])
+		default:
+			slot, failure := s.best(pick)
+			if failure != nil {
+				return failure
+			}
+			choice.Node = s.nameAt(slot)
 		}
-		return Choice{Node: s.nameAt(slot), Feasible: feasible}, nil
+		return nil
+	})
+	if status != nil {
+		return Choice{}, status
 	}
+	return choice, nil
 }
 
 // Totals returns the total score of every node that takes the pod, and why the others don't, which is what Search
 // decides by. It takes as long as there are nodes.
 func (f *Framework) Totals(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (map[string]int64, *framework.NodeToStatus, *fwk.Status) {
+	totals := map[string]int64{}
+	var rejections *framework.NodeToStatus
+	status := f.searching(ctx, state, pod, func(s *search) *fwk.Status {
+		rejections = s.rejections()
+		if s.feasible() == 0 {
+			return nil
+		}
+		slots := slices.Clone(s.feasibleSlots())
+		sums, failure := s.totals(slots)
+		if failure != nil {
+			return failure
+		}
+		for i, slot := range slots {
+			totals[s.nameAt(slot)] = sums[i]
+		}
+		return nil
+	})
+	if status != nil {
+		return nil, nil, status
+	}
+	return totals, rejections, nil
+}
+
+// searching filters the nodes and calls do with what came of it. Where a plugin ends the goroutine in the midst of it, what
+// was known from searches before is forgotten, because some of it may be half done.
+func (f *Framework) searching(ctx context.Context, state fwk.CycleState, pod *v1.Pod, do func(*search) *fwk.Status) *fwk.Status {
 	c := &f.columns
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, failure := f.startSearch(ctx, state, pod)
 	if failure != nil {
-		return nil, nil, failure
+		return failure
 	}
-	defer c.end(f.ProfileName())
-	if failure := s.filter(); failure != nil {
-		return nil, nil, failure
-	}
-	totals := map[string]int64{}
-	if s.feasible() > 0 {
-		slots := slices.Clone(s.feasibleSlots())
-		sums, failure := s.totals(slots)
-		if failure != nil {
-			return nil, nil, failure
+	complete := false
+	defer func() {
+		if !complete {
+			c.store.clear()
 		}
-		for i, slot := range slots {
-			totals[s.nameAt(slot)] = sums[i]
-		}
+		c.end(f.ProfileName())
+	}()
+	if failure = s.filter(); failure == nil {
+		failure = do(s)
 	}
-	return totals, s.rejections(), nil
+	complete = true
+	return failure
 }
 
 func (f *Framework) startSearch(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*search, *fwk.Status) {

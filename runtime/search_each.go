@@ -15,13 +15,13 @@ const parallelFrom = 512
 
 // each calls the work of one plugin for parts of a list of nodes, in parallel if it is long, and returns the first
 // failure.
-func (s *search) each(plugin string, method Method, count int, work func(ctx context.Context, from, to int) *fwk.Status) (status *fwk.Status) {
+func (s *search) each(plugin *identity, method Method, count int, work func(ctx context.Context, from, to int) *fwk.Status) (status *fwk.Status) {
 	pass := s.f.startPass(s.ctx, method, s.state, s.pod)
 	defer pass.end(&status)
-	ctx := pass.enter(s.ctx, plugin)
-	if err := context.Cause(ctx); err != nil {
-		return fwk.AsStatus(fmt.Errorf("asking %s about %d nodes: %w", plugin, count, err))
+	if err := context.Cause(s.ctx); err != nil {
+		return fwk.AsStatus(fmt.Errorf("asking %s about %d nodes: %w", plugin.name, count, err))
 	}
+	ctx := pass.enter(s.ctx, plugin)
 	if count < parallelFrom || s.f.parallelizer.parallelism == 1 {
 		status = work(ctx, 0, count)
 	} else {
@@ -29,7 +29,7 @@ func (s *search) each(plugin string, method Method, count int, work func(ctx con
 	}
 	pass.leave(status)
 	if !status.IsSuccess() {
-		return failed(fmt.Sprintf("running %s of plugin %q", method, plugin), plugin, status)
+		return failed(fmt.Sprintf("running %s of plugin %q", method, plugin.name), plugin.name, status)
 	}
 	return nil
 }

@@ -132,10 +132,8 @@ func (s *search) filterColumn(part []byte) *keptEntry {
 // narrow asks a plugin that is not part of the board about the nodes that are left.
 func (s *search) narrow(pass *run, index int) *fwk.Status {
 	c := s.columns
-	name := s.f.filter[index].name
 	if c.filters[index].key != nil {
-		pass.plugin = name
-		key, ok := s.f.appendFilterKey(c.columnKey[:0], index, s.state, s.pod)
+		key, ok := s.f.appendFilterKey(pass, c.columnKey[:0], index, s.state, s.pod)
 		c.columnKey = key
 		if ok && c.store.meet(s.columnKeyOf('f', key)) {
 			column := s.filterColumn(key).value.(*filterColumn)
@@ -222,7 +220,7 @@ func (s *search) askFilter(index int, slots []int) ([]*fwk.Status, *fwk.Status) 
 	answers := c.answers
 	clear(answers)
 	plugin, many := &s.f.filter[index], c.filters[index].slots
-	failure := s.each(plugin.name, MethodFilter, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
+	failure := s.each(&plugin.identity, MethodFilter, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
 		if many != nil {
 			plugin.countEvaluation()
 			return many.FilterSlots(ctx, s.state, s.pod, s.nodes, slots[from:to], answers[from:to])

@@ -87,7 +87,7 @@ func (s *search) prepareScores() (others scorers, status *fwk.Status) {
 	var skips skips
 	for i := range s.f.preScore {
 		plugin := &s.f.preScore[i]
-		ctx := pass.enter(s.ctx, plugin.name)
+		ctx := pass.enter(s.ctx, &plugin.identity)
 		var returned *fwk.Status
 		switch role := s.roleOf(plugin.name); {
 		case role != nil && role.all != nil:
@@ -154,7 +154,10 @@ func (s *search) feasibleNodes() []fwk.NodeInfo {
 // before, join the others.
 func (s *search) findRanking(others *scorers) (*ranking, *fwk.Status) {
 	c := s.columns
-	scorersFrom := s.writeScoreKeys(others)
+	scorersFrom, failure := s.writeScoreKeys(others)
+	if failure != nil {
+		return nil, failure
+	}
 	entry := c.store.find(c.rankingKey)
 	if entry == nil {
 		others.once = s.takeUnmet(scorersFrom)
@@ -176,7 +179,9 @@ func (s *search) findRanking(others *scorers) (*ranking, *fwk.Status) {
 }
 
 // writeScoreKeys writes the key of the ranking, and returns where in it the keys of the plugins begin.
-func (s *search) writeScoreKeys(others *scorers) (from int) {
+func (s *search) writeScoreKeys(others *scorers) (from int, status *fwk.Status) {
+	pass := s.f.startPass(s.ctx, MethodScore, s.state, s.pod)
+	defer pass.end(&status)
 	c := s.columns
 	skipped := s.state.GetSkipScorePlugins()
 	// With the length of the board's key, its parts can't be taken for those of the scorers.
@@ -188,14 +193,16 @@ func (s *search) writeScoreKeys(others *scorers) (from int) {
 		if role.key == nil || role.all != nil || len(skipped) > 0 && skipped.Has(s.f.score[i].name) {
 			continue
 		}
+		pass.consult(&s.f.score[i].identity)
 		key, ok := appendKey(c.rankingKey, i, func(key []byte) ([]byte, bool) {
 			return role.key.AppendScoreKey(key, s.state, s.pod)
 		})
+		pass.consulted()
 		if c.rankingKey = key; !ok {
 			others.oneByOne = append(others.oneByOne, i)
 		}
 	}
-	return from
+	return from, nil
 }
 
 // takeUnmet takes the parts that never came before out of the key of the ranking, and returns their plugins.
@@ -269,7 +276,7 @@ func (s *search) fillScoreColumn(scorer rankedScorer, slots []int) *fwk.Status {
 // askScores asks a plugin with a key for its raw scores.
 func (s *search) askScores(index int, slots []int, scores []int64) *fwk.Status {
 	plugin, many := &s.f.score[index], s.columns.scorers[index].slots
-	return s.each(plugin.name, MethodScore, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
+	return s.each(&plugin.identity, MethodScore, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
 		if many != nil {
 			plugin.countEvaluation()
 			return many.ScoreSlots(ctx, s.state, s.pod, s.nodes, slots[from:to], scores[from:to])
@@ -307,7 +314,7 @@ func (s *search) sum(r *ranking, others scorers, slots []int) (_ []int64, status
 	scores := s.columns.scores
 	for _, index := range others.all {
 		plugin := &s.f.score[index]
-		pass.enter(s.ctx, plugin.name)
+		pass.enter(s.ctx, &plugin.identity)
 		plugin.countEvaluation()
 		returned := s.columns.scorers[index].all.ScoreAll(s.ctx, s.state, s.pod, s.nodes, slots, scores)
 		pass.leave(returned)
@@ -341,10 +348,10 @@ func (s *search) sum(r *ranking, others scorers, slots []int) (_ []int64, status
 // scoreOneByOne asks a plugin that offers nothing beyond the official interfaces, and lets it normalise.
 func (s *search) scoreOneByOne(index int, slots []int, scores []int64) *fwk.Status {
 	plugin := &s.f.score[index]
-	failure := s.each(plugin.name, MethodScore, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
+	failure := s.each(&plugin.identity, MethodScore, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
 		return s.scoreNodes(ctx, plugin, slots[from:to], scores[from:to])
 	})
-	if failure != nil || plugin.plugin.ScoreExtensions() == nil {
+	if failure != nil || !s.normalizes(plugin) {
 		return failure
 	}
 	list := make(fwk.NodeScoreList, len(slots))
@@ -358,6 +365,18 @@ func (s *search) scoreOneByOne(index int, slots []int, scores []int64) *fwk.Stat
 		scores[i] = list[i].Score
 	}
 	return nil
+}
+
+// normalizes tells whether a plugin wants to see all its scores. One that fails to say so fails when it is asked to.
+func (s *search) normalizes(plugin *member[fwk.ScorePlugin]) (wants bool) {
+	var failure *fwk.Status
+	pass := s.f.startPass(s.ctx, MethodNormalizeScore, s.state, s.pod)
+	defer pass.end(&failure)
+	wants = true
+	pass.consult(&plugin.identity)
+	wants = plugin.plugin.ScoreExtensions() != nil
+	pass.consulted()
+	return wants
 }
 
 // addScores adds the final scores of a plugin to totals.

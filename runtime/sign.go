@@ -27,7 +27,7 @@ func (f *Framework) arrangeSigning() {
 	var unsigned []string
 	for _, name := range slices.Sorted(maps.Keys(looking)) {
 		if signer, ok := looking[name].(fwk.SignPlugin); ok {
-			f.signers = append(f.signers, member[fwk.SignPlugin]{name: name, plugin: signer})
+			f.signers = append(f.signers, member[fwk.SignPlugin]{identity: *f.identities[name], plugin: signer})
 		} else {
 			unsigned = append(unsigned, name)
 		}
@@ -75,12 +75,11 @@ func (f *Framework) SignPod(ctx context.Context, pod *v1.Pod) fwk.PodSignature {
 // HintClass puts pods that a plugin's queueing hints treat alike into one class. A plugin decides for itself by
 // implementing [framework.HintClassPlugin]; for others the class is what the plugin signs of the pod. The result is
 // false for a pod whose hints must be run for it alone, and for a plugin that the profile does not have.
-func (f *Framework) HintClass(ctx context.Context, plugin string, pod *v1.Pod) (class string, ok bool) {
-	switch plugin := f.Plugin(plugin).(type) {
+func (f *Framework) HintClass(ctx context.Context, name string, pod *v1.Pod) (class string, ok bool) {
+	switch plugin := f.Plugin(name).(type) {
 	case framework.HintClassPlugin:
-		var err error // is in the log
-		defer f.guard(MethodHintClass, plugin.Name(), pod, &err)
-		return plugin.HintClass(pod)
+		err := f.callOwn(MethodHintClass, name, pod, func() { class, ok = plugin.HintClass(pod) })
+		return class, ok && err == nil // which is in the log
 	case fwk.SignPlugin:
 		fragments := map[string]any{}
 		if !f.addFragments(ctx, plugin, pod, fragments) {
@@ -108,6 +107,9 @@ func (f *Framework) addFragments(ctx context.Context, plugin fwk.SignPlugin, pod
 }
 
 func (f *Framework) signPod(ctx context.Context, plugin fwk.SignPlugin, pod *v1.Pod) (fragments []fwk.SignFragment, status *fwk.Status) {
-	defer f.guardStatus(MethodSign, plugin.Name(), pod, &status)
-	return plugin.SignPod(ctx, pod)
+	err := f.callOwn(MethodSign, plugin.Name(), pod, func() { fragments, status = plugin.SignPod(ctx, pod) })
+	if err != nil {
+		return nil, fwk.AsStatus(err).WithPlugin(plugin.Name())
+	}
+	return fragments, status
 }

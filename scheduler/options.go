@@ -69,6 +69,8 @@ type Options struct {
 	QueueObserver queue.Observer
 	// Metrics receives the measurements of the plugin runtime; nil measures nothing.
 	Metrics runtime.Metrics
+	// Calls knows which plugins are being called; nil makes one.
+	Calls *runtime.Calls
 	// MaxInUnschedulable is how long a pod may wait for an event before it is tried again without one; zero means five
 	// minutes.
 	MaxInUnschedulable time.Duration
@@ -105,6 +107,9 @@ func (o *Options) complete() error {
 	}
 	if o.Registry == nil {
 		o.Registry = plugins.NewInTreeRegistry()
+	}
+	if o.Calls == nil {
+		o.Calls = &runtime.Calls{}
 	}
 	if o.CycleLimit == 0 {
 		o.CycleLimit = defaultCycleLimit

@@ -54,7 +54,10 @@ func (f *failure) fitError() *framework.FitError {
 }
 
 // ScheduleOne waits for a pod and runs one scheduling cycle for it; its binding goes on in the background, with the same
-// context. It returns false once the queue is closed and empty. Only one goroutine may call it.
+// context. It returns false once the queue is closed and empty. Only one goroutine may call it at a time.
+//
+// A plugin that ends its goroutine (runtime.Goexit, t.FailNow) ends that of the caller, after its pod was put back into the
+// queue with an error that names the plugin.
 func (s *Scheduler) ScheduleOne(ctx context.Context) bool {
 	info, err := s.queue.Pop()
 	if err != nil { // the queue is closed
@@ -99,12 +102,33 @@ func (s *Scheduler) schedule(ctx context.Context, info *framework.QueuedPodInfo)
 	// Whatever the attempt started for its own sake, such as looking at more nodes, ends with the scheduling cycle.
 	cycle, end := s.watchdog.watch(ctx, a)
 	defer end()
-	if f := s.schedulingCycle(cycle, a); f != nil {
+	returned := false
+	defer func() {
+		if !returned {
+			s.abandon(ctx, a)
+		}
+	}()
+	f := s.schedulingCycle(cycle, a)
+	if returned = true; f != nil {
 		s.handleFailure(ctx, a, f)
 		return
 	}
 	s.countBindings(1)
 	s.options.Go(func() { s.startBinding(ctx, a) })
+}
+
+// abandon fails an attempt whose scheduling cycle did not return, because a plugin is ending the goroutine. It is called by
+// a deferred function.
+func (s *Scheduler) abandon(ctx context.Context, a *attempt) {
+	err := s.calls.TakeEnded(a.info.Pod)
+	if err == nil { // a panic, which goes on
+		return
+	}
+	if a.node != "" {
+		stopWaiting(a)
+		s.release(ctx, a)
+	}
+	s.handleFailure(ctx, a, failed(fwk.AsStatus(err)))
 }
 
 // skip tells whether a queued pod is not to be scheduled after all: it is being deleted, or being bound already.

@@ -37,6 +37,7 @@ type Scheduler struct {
 	handlers []handlerOfKind
 
 	waitingPods *runtime.WaitingPods
+	calls       *runtime.Calls
 	watchdog    watchdog
 	slots       *slots // for bindings; nil if Options.Go starts them
 	// underWay counts the pods that have a node and are not bound yet, those that wait for permission included, and the
@@ -65,6 +66,7 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		pods:        options.Informers.Core().V1().Pods().Lister(),
 		nodes:       options.Informers.Core().V1().Nodes().Lister(),
 		waitingPods: runtime.NewWaitingPods(),
+		calls:       options.Calls,
 		random:      rand.New(rand.NewPCG(options.Seed, 0)),
 	}
 	s.watchdog.limit = options.CycleLimit
@@ -109,6 +111,7 @@ func (s *Scheduler) buildProfiles(ctx context.Context) error {
 		Clock:            o.Clock,
 		Go:               s.startTask,
 		Seed:             o.Seed,
+		Calls:            o.Calls,
 		Logger:           o.Logger,
 		Metrics:          o.Metrics,
 	})
@@ -166,8 +169,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	watchers.Go(func() { s.expireAssumed(ctx) })
 	watchers.Go(func() { s.watchCycles(ctx) })
 	// A closed queue still hands out the pods that are ready; they are left to the next scheduler.
-	for ctx.Err() == nil && s.ScheduleOne(ctx) {
-	}
+	s.scheduleAll(ctx)
 	stop()
 	s.queue.Close() // not only when the other goroutine gets round to it
 	watchers.Wait()
@@ -179,6 +181,20 @@ func (s *Scheduler) Run(ctx context.Context) error {
 // Close closes the plugins, and ends what listens to informers on their behalf. [Scheduler.Run] does so when it ends.
 func (s *Scheduler) Close() error {
 	return errors.Join(s.profiles.Close(), s.devices.Close())
+}
+
+// scheduleAll schedules pods until the context ends or the queue is closed. It goes on in another goroutine when a plugin
+// ends the one that it is called in.
+func (s *Scheduler) scheduleAll(ctx context.Context) {
+	for done := false; !done; {
+		var loop sync.WaitGroup
+		loop.Go(func() {
+			for ctx.Err() == nil && s.ScheduleOne(ctx) {
+			}
+			done = true
+		})
+		loop.Wait()
+	}
 }
 
 // startTask starts a task of a plugin that outlives the scheduling cycle.
@@ -237,6 +253,7 @@ func (s *Scheduler) BuildProfiles(ctx context.Context, snapshot fwk.SharedLister
 		PodGroupManager: cache.NoPodGroups{},
 		Clock:           o.Clock,
 		Seed:            o.Seed,
+		Calls:           o.Calls,
 		Logger:          o.Logger,
 	})
 	if err != nil {

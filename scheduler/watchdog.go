@@ -6,6 +6,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -26,8 +27,8 @@ type StuckError struct {
 	Pod *v1.Pod
 	// Limit is how long the cycle should have taken at most.
 	Limit time.Duration
-	// Calls are the calls of plugins that do not return, such as `plugin "Rack" (example.com/rack.(*Plugin).Filter)`.
-	// There are none when it is not a plugin that is slow.
+	// Calls are the calls of plugins that do not return, such as `Filter of plugin "Rack"`. There are none when it is not a
+	// plugin that is slow.
 	Calls []string
 }
 
@@ -84,13 +85,32 @@ func (s *Scheduler) watchCycles(ctx context.Context) {
 		if cycle == nil || cycle.stuck.Load() != nil || s.options.Clock.Since(cycle.started) < limit {
 			continue
 		}
-		calls, stacks := callsUnderWay(cycle.profile)
+		calls := s.callsOfCycle(cycle)
 		stuck := &StuckError{Pod: cycle.pod, Limit: limit, Calls: calls}
 		cycle.stuck.Store(stuck)
 		s.options.Logger.Error(stuck, "A scheduling cycle does not end; its context is cancelled, and no other pod is scheduled "+
-			"until the plugin returns", "pod", klog.KObj(cycle.pod), "profile", cycle.profile.ProfileName(), "stacks", stacks)
+			"until the plugin returns", "pod", klog.KObj(cycle.pod), "profile", cycle.profile.ProfileName())
 		cycle.cancel(stuck)
 	}
+}
+
+// callsOfCycle returns the calls of plugins that a scheduling cycle is in.
+func (s *Scheduler) callsOfCycle(cycle *watchedCycle) []string {
+	var calls []string
+	for _, call := range s.calls.InFlight() {
+		switch call.Method {
+		case runtime.MethodPreBindPreFlight, runtime.MethodPreBind, runtime.MethodBind, runtime.MethodPostBind:
+			continue
+		}
+		if call.Pod != nil && call.Pod.UID != cycle.pod.UID {
+			continue
+		}
+		if name := fmt.Sprintf("%s of plugin %q", call.Method, call.Plugin); !slices.Contains(calls, name) {
+			calls = append(calls, name)
+		}
+	}
+	slices.Sort(calls)
+	return calls
 }
 
 // Stuck returns a [*StuckError] while a scheduling cycle takes longer than [Options.CycleLimit], which is noticed with a

@@ -6,6 +6,8 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,6 +24,7 @@ type hanging struct {
 	in      string
 	heeds   bool
 	release chan struct{}
+	quits   bool // ends the goroutine instead
 }
 
 func (h *hanging) Name() string { return "Hanging" }
@@ -29,6 +32,9 @@ func (h *hanging) Name() string { return "Hanging" }
 func (h *hanging) hang(ctx context.Context, in string, pod *v1.Pod) *fwk.Status {
 	if in != h.in || pod.Name != "bad" {
 		return nil
+	}
+	if h.quits {
+		goruntime.Goexit()
 	}
 	if !h.heeds {
 		<-h.release
@@ -113,7 +119,7 @@ func TestPluginThatHangsUntilItsContextEnds(t *testing.T) {
 				}
 				close(plugin.release)
 				waitForNode(t, client, "bad")
-				const want = `scheduling pod default/bad takes longer than 1m0s, in plugin "Hanging" (github.com/rouse-scheduler/rouse/scheduler.(*hanging).`
+				want := `scheduling pod default/bad takes longer than 1m0s, in ` + method + ` of plugin "Hanging"`
 				if len(failures.entries) == 0 || !strings.HasPrefix(failures.entries[0], "bad: ") || !strings.Contains(failures.entries[0], want) {
 					t.Errorf("failures %q, want one with %s", failures.entries, want)
 				}
@@ -137,7 +143,7 @@ func TestPluginThatHangsForGood(t *testing.T) {
 					time.Sleep(time.Minute)
 					var stuck *StuckError
 					if err := s.Stuck(); !errors.As(err, &stuck) || stuck.Pod.Name != "bad" || len(stuck.Calls) != 1 ||
-						!strings.HasPrefix(stuck.Calls[0], `plugin "Hanging" (`) || !strings.HasSuffix(stuck.Calls[0], "."+method+")") {
+						stuck.Calls[0] != method+` of plugin "Hanging"` {
 						t.Errorf("stuck: %v, want in %s of the plugin Hanging", err, method)
 					}
 					close(plugin.release)
@@ -168,4 +174,24 @@ func TestNoCycleLimit(t *testing.T) {
 			t.Error("cycles are watched")
 		}
 	})
+}
+
+// A plugin that ends the goroutine that it is called in, in the loop over nodes or outside of it, fails its pod; the scheduler
+// goes on in another goroutine.
+func TestPluginThatEndsItsGoroutine(t *testing.T) {
+	for _, method := range []string{"PreFilter", "Filter", "Score", "Reserve"} {
+		for _, parallelism := range []int32{1, 4} {
+			t.Run(fmt.Sprint(method, " ", parallelism), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					plugin := &hanging{in: method, quits: true}
+					_, client, failures := newHanging(t, plugin, parallelism)
+					waitForNode(t, client, "good")
+					want := `plugin "Hanging" failed in ` + method
+					if len(failures.entries) == 0 || !strings.HasPrefix(failures.entries[0], "bad: ") || !strings.Contains(failures.entries[0], want) {
+						t.Errorf("failures %q, want one with %s", failures.entries, want)
+					}
+				})
+			})
+		}
+	}
 }

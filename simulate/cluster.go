@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
+	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
@@ -26,6 +28,7 @@ import (
 type Cluster struct {
 	// ctx is what plugins are given.
 	ctx       context.Context
+	cancel    context.CancelCauseFunc
 	options   Options
 	clock     *virtualClock
 	store     *store
@@ -41,6 +44,10 @@ type Cluster struct {
 	failures []ExpectationFailure
 	warnings []string
 	progress progress
+	// calls knows which plugins are being called; hanging is not nil once one did not return.
+	calls   runtime.Calls
+	hanging *HangingError
+	guarded bool
 	// base is when the scenario that is being replayed began.
 	base time.Time
 }
@@ -51,7 +58,8 @@ func startTime() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0,
 // NewCluster returns an empty cluster at the time zero. It fails when the configuration cannot be carried out, or when
 // a plugin registers events that can never happen. The context is what plugins get; when it ends, [Cluster.Advance] and [Cluster.Settle] return its error.
 func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
-	c := &Cluster{ctx: ctx, options: options, clock: newVirtualClock(startTime()), watcher: nobody{}}
+	ctx, cancel := context.WithCancelCause(ctx)
+	c := &Cluster{ctx: ctx, cancel: cancel, options: options, clock: newVirtualClock(startTime()), watcher: nobody{}}
 	c.store = newStore(c.clock)
 	c.server = newAPIServer(c.store)
 	c.dynamic = &dynamicFactory{store: c.store}
@@ -68,21 +76,25 @@ func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 		configuration = &copied
 	}
 	configuration.Parallelism = 1
-	var err error
-	c.scheduler, err = scheduler.New(ctx, scheduler.Options{
-		Configuration:    configuration,
-		Registry:         options.Registry,
-		Client:           c.server.client,
-		Informers:        newInformerFactory(c.server.client, c.store),
-		DynamicInformers: c.dynamic,
-		Clock:            c.clock,
-		Logger:           options.Logger,
-		Seed:             options.Seed,
-		Go:               c.tasks.add,
-		Observer:         scheduler.JoinObservers(c.tracker, options.SchedulerObserver),
-		QueueObserver:    queue.JoinObservers(c.tracker, options.QueueObserver),
+	err := c.watch(func() (err error) {
+		c.scheduler, err = scheduler.New(ctx, scheduler.Options{
+			Configuration:    configuration,
+			Registry:         options.Registry,
+			Client:           c.server.client,
+			Informers:        newInformerFactory(c.server.client, c.store),
+			DynamicInformers: c.dynamic,
+			Clock:            c.clock,
+			Logger:           options.Logger,
+			Seed:             options.Seed,
+			Calls:            &c.calls,
+			Go:               c.tasks.add,
+			Observer:         scheduler.JoinObservers(c.tracker, options.SchedulerObserver),
+			QueueObserver:    queue.JoinObservers(c.tracker, options.QueueObserver),
+		})
+		return err
 	})
 	if err != nil {
+		cancel(nil)
 		return nil, fmt.Errorf("starting the scheduler of the simulation: %w", err)
 	}
 	if err := c.scheduler.Profiles().CheckEventResources(); err != nil {
@@ -93,7 +105,13 @@ func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 }
 
 // Close ends the scheduler and its plugins. The cluster can still be looked at.
+//
+// After a [*HangingError] nothing is closed, and only the error can be looked at.
 func (c *Cluster) Close() {
+	defer c.cancel(nil)
+	if c.hanging != nil {
+		return
+	}
 	c.scheduler.Queue().Close()
 	if err := c.scheduler.Close(); err != nil {
 		c.options.Logger.Error(err, "Closing the plugins of a simulation failed")
@@ -241,8 +259,11 @@ func (c *Cluster) write(request func() error) error {
 	c.store.mu.Lock()
 	err := request()
 	c.store.mu.Unlock()
-	c.deliver()
-	return err
+	hanging := c.watch(func() error {
+		c.deliver()
+		return nil
+	})
+	return cmp.Or(hanging, err)
 }
 
 // create takes an object, which it may change.

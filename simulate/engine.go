@@ -57,6 +57,10 @@ func (c *Cluster) deliver() {
 // runNow lets everything happen that can happen without time passing: first what was begun goes on, then the next pod
 // is tried.
 func (c *Cluster) runNow() error {
+	return c.watch(func() error { return c.goOn(c.work) })
+}
+
+func (c *Cluster) work() error {
 	for {
 		if err := c.ctx.Err(); err != nil {
 			return fmt.Errorf("the simulation was stopped at %v: %w", c.Now(), err)

@@ -38,10 +38,12 @@ func (c *Cluster) replay(input *Input, end *time.Time) error {
 		c.progress.total += len(scenario.Steps)
 	}
 	r := &replay{Cluster: c, end: end, plurals: customPlurals(input), ignored: make(map[string]int)}
-	err := r.run(input)
-	if err == nil && end != nil {
-		err = c.advanceTo(*end)
-	}
+	err := c.watch(func() error {
+		if err := r.run(input); err != nil || end == nil {
+			return err
+		}
+		return c.advanceTo(*end)
+	})
 	if err != nil && !errors.Is(err, errEnd) {
 		return err
 	}

@@ -18,6 +18,9 @@ import (
 // DefaultMaxVirtualTime is how long a simulation may go on by itself.
 const DefaultMaxVirtualTime = 24 * time.Hour
 
+// DefaultCallLimit is how long a call of a plugin may take in real time.
+const DefaultCallLimit = time.Minute
+
 // Options say how a simulation runs. The zero value is a scheduler with the default profile and nothing but a report.
 type Options struct {
 	// Configuration has the profiles; nil means the default one. The scheduler of a simulation always works with a
@@ -40,6 +43,9 @@ type Options struct {
 	QueueObserver     queue.Observer
 	// Logger receives what the scheduler logs; the zero value drops it.
 	Logger klog.Logger
+	// CallLimit is how long, in real time, a single call of a plugin may take until the simulation is given up with a
+	// [*HangingError]; zero means DefaultCallLimit, a negative one no limit.
+	CallLimit time.Duration
 	// MaxVirtualTime is how long pods may be tried over and over until the simulation is given up; zero means
 	// DefaultMaxVirtualTime. Time that passes because a step is due later does not count.
 	MaxVirtualTime time.Duration
@@ -57,8 +63,8 @@ type Progress struct {
 	Attempts int
 }
 
-// Run replays an input from the beginning to the end. The error is an [*InputError] if the input is to blame; pods that
-// are not what a scenario expects are no error, but Failures of the report.
+// Run replays an input from the beginning to the end. The error is an [*InputError] if the input is to blame, and a
+// [*HangingError] if a plugin does not return; pods that are not what a scenario expects are no error, but Failures of the report.
 //
 // The run ends when all steps are made and nothing can happen any more by itself, except that pods are tried again
 // because they waited too long.
