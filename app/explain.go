@@ -4,8 +4,10 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,36 +17,74 @@ import (
 	"github.com/rouse-scheduler/rouse/inspect"
 )
 
+// explainCommand has the pod as a command of its own, and as the type in TYPE/NAME, as kubectl takes it.
 func (p *program) explainCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "explain",
 		Short: "Explain what became of a pod",
+		Example: "  rouse explain pod web-1 -n shop --server https://localhost:10259 --token-file token --certificate-authority ca.crt\n" +
+			"  rouse explain pod/web-1 --scenario cluster.yaml",
 	}
 	command.AddCommand(p.explainPodCommand())
 	asGroup(command)
+	group := command.Args
+	command.Args = func(command *cobra.Command, args []string) error {
+		if len(args) > 0 && typedName(args[0]) != "" {
+			return nil
+		}
+		return group(command, args)
+	}
+	explain := p.addExplanation(command)
+	command.RunE = func(command *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return command.Help()
+		}
+		return explain(command, typedName(args[0]), args[1:])
+	}
 	return command
+}
+
+// typedName returns the name in pod/NAME; empty if it is something else.
+func typedName(argument string) string {
+	kind, name, _ := strings.Cut(argument, "/")
+	switch kind {
+	case "pod", "pods", "po":
+		return name
+	}
+	return ""
 }
 
 func (p *program) explainPodCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:   "pod [NAMESPACE/]NAME {--server URL | --scenario PATH [PATH...]}",
-		Short: "Explain why a pod waits, what would wake it, and which nodes are closest",
+		Use:     "pod [NAMESPACE/]NAME {--server URL | --scenario PATH [PATH...]}",
+		Aliases: []string{"pods", "po"},
+		Short:   "Explain why a pod waits, what would wake it, and which nodes are closest",
 		Long: "Explains where a pod is: who rejected it and why, which events would wake it, what the plugins said to the last\n" +
 			"ones, and which nodes are closest to taking it, with everything that is in the way there.\n\n" +
 			"With --server it asks a scheduler that is at work, 'rouse run', as it is now. With --scenario it replays manifests\n" +
 			"and scenarios as simulate does, to their end or to a moment.",
 		Example: "  rouse explain pod shop/web-1 --server https://localhost:10259 --token-file token --certificate-authority ca.crt\n" +
+			"  rouse explain pod web-1 -n shop --scenario cluster.yaml\n" +
 			"  rouse explain pod web-1 --scenario cluster.yaml\n" +
 			"  rouse explain pod shop/web-1 --scenario cluster.yaml scenario.yaml --at 25s\n" +
 			"  kubectl get nodes,pods -A -o yaml | rouse explain pod shop/web-1 --scenario -",
 		Args: between(1, -1, "the name of a pod"),
 	}
+	explain := p.addExplanation(command)
+	command.RunE = func(command *cobra.Command, args []string) error { return explain(command, args[0], args[1:]) }
+	return command
+}
+
+// addExplanation gives a command the flags of an explanation, and returns what explains the pod of a name; further are
+// the arguments behind the name.
+func (p *program) addExplanation(command *cobra.Command) func(command *cobra.Command, pod string, further []string) error {
 	server := addServerFlags(command)
 	scenario := p.addScenarioFlags(command)
+	namespace := command.Flags().StringP("namespace", "n", "", "namespace of the pod; without it, and without one in the name, it is default")
 	nodes := command.Flags().Int("nodes", inspect.DefaultNodes, "how many of the closest nodes to show")
 	output := addOutputFlag(command)
-	command.RunE = func(command *cobra.Command, args []string) error {
-		namespace, name, err := podOf(command, args[0])
+	return func(command *cobra.Command, pod string, further []string) error {
+		namespace, name, err := podOf(command, *namespace, pod)
 		if err != nil {
 			return err
 		}
@@ -55,13 +95,12 @@ func (p *program) explainPodCommand() *cobra.Command {
 		if server.asked(command) {
 			explain = server.explain
 		}
-		explanation, err := explain(command, args[1:], namespace, name, *nodes)
+		explanation, err := explain(command, further, namespace, name, *nodes)
 		if err != nil {
 			return err
 		}
 		return output.write(command, explanation)
 	}
-	return command
 }
 
 // scenarioFlags are those of an explanation of a simulation.
@@ -74,7 +113,7 @@ type scenarioFlags struct {
 func (p *program) addScenarioFlags(command *cobra.Command) *scenarioFlags {
 	f := &scenarioFlags{replay: p.newReplay(command)}
 	command.Flags().StringArrayVar(&f.paths, "scenario", nil, "file or folder to replay, as are further ones on the command line; - is standard input")
-	command.Flags().DurationVar(&f.at, "at", 0, "explain the pod as it is at this time since the start of the scenario, such as 25s; without it, at the end")
+	command.Flags().Var((*seconds)(&f.at), "at", "explain the pod as it is at this time since the start of the scenario, such as 25s; without it, at the end")
 	return f
 }
 
@@ -100,17 +139,39 @@ func (f *scenarioFlags) explain(command *cobra.Command, further []string, namesp
 	return explanation, withSuggestion(err)
 }
 
-// podOf reads the name of a pod, with or without namespace.
-func podOf(command *cobra.Command, argument string) (namespace, name string, err error) {
+// podOf reads the name of a pod, with or without namespace, which may also have been given by itself.
+func podOf(command *cobra.Command, given, argument string) (namespace, name string, err error) {
 	namespace, name, qualified := strings.Cut(argument, "/")
 	if !qualified {
-		namespace, name = metav1.NamespaceDefault, argument
+		namespace, name = cmp.Or(given, metav1.NamespaceDefault), argument
 	}
-	if namespace == "" || name == "" || strings.Contains(name, "/") {
+	switch {
+	case namespace == "" || name == "" || strings.Contains(name, "/"):
 		return "", "", usageError(command, "%q is not the name of a pod; write NAME or NAMESPACE/NAME", argument)
+	case given != "" && given != namespace:
+		return "", "", usageError(command, "--namespace is %q, but %q is in namespace %q", given, argument, namespace)
 	}
 	return namespace, name, nil
 }
+
+// seconds is a duration that may be written without a unit, in seconds, as kubectl takes durations.
+type seconds time.Duration
+
+// Set implements pflag.Value.
+func (s *seconds) Set(text string) error {
+	if number, err := strconv.ParseFloat(text, 64); err == nil {
+		text = strconv.FormatFloat(number, 'f', -1, 64) + "s"
+	}
+	duration, err := time.ParseDuration(text)
+	*s = seconds(duration)
+	return err
+}
+
+// String implements pflag.Value.
+func (s *seconds) String() string { return time.Duration(*s).String() }
+
+// Type implements pflag.Value.
+func (s *seconds) Type() string { return "duration" }
 
 // withSuggestion adds the pod that was probably meant to an error about one that does not exist.
 func withSuggestion(err error) error {

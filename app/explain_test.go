@@ -19,6 +19,12 @@ type documentedExplanation struct {
 	Namespace     string   `json:"namespace"`
 	Name          string   `json:"name"`
 	SchedulerName string   `json:"schedulerName"`
+	NominatedNode string   `json:"nominatedNode"`
+	Terminating   bool     `json:"terminating"`
+	Preempted     bool     `json:"preempted"`
+	PreemptedFor  []string `json:"preemptedFor"`
+	Phase         string   `json:"phase"`
+	MissedWakeup  bool     `json:"missedWakeup"`
 	At            string   `json:"at"`
 	Pool          string   `json:"pool"`
 	Since         string   `json:"since"`
@@ -166,5 +172,31 @@ func TestExplainWithoutPods(t *testing.T) {
 	got := rouse(t, []string{"explain", "pod", "web", "--scenario", path})
 	if want := "Error: there is no pod default/web at 0s; there are no pods at all\n"; got.code != 2 || got.stderr != want {
 		t.Errorf("exit code %d, standard error %q, want %q", got.code, got.stderr, want)
+	}
+}
+
+// TestExplainTakesPodsAsKubectlDoes names one pod in all the ways that kubectl knows.
+func TestExplainTakesPodsAsKubectlDoes(t *testing.T) {
+	input := write(t, t.TempDir(), "cluster.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}, spec: {containers: [{name: c, image: i}]}}")
+	for _, args := range []string{
+		"pod shop/web", "pods shop/web", "po shop/web", "pod web -n shop", "pod -n shop web", "po web --namespace=shop", "pod shop/web -n shop",
+		"pod/web -n shop", "pods/web -n shop", "po/shop/web", "pod/web --at 5 -n shop", "-n shop pod/web", "pod web -n shop --at 2.5",
+	} {
+		text := succeed(t, append(append([]string{"explain"}, strings.Fields(args)...), "--scenario", input))
+		if !strings.HasPrefix(text, "Pod shop/web ") || strings.Contains(args, "--at 5") && !strings.Contains(text, "it is 5s now") {
+			t.Errorf("explain %s:\n%s", args, text)
+		}
+	}
+	for args, want := range map[string]string{
+		"pod shop/web -n else": `--namespace is "else", but "shop/web" is in namespace "shop"`,
+		"node/web":             `unknown command "node/web" for "rouse explain"`,
+		"pod/":                 `unknown command "pod/" for "rouse explain"`,
+		"pod web --at soon":    `invalid argument "soon" for "--at" flag`,
+		"pod web --at 5x":      `invalid argument "5x" for "--at" flag`,
+	} {
+		got := rouse(t, append(append([]string{"explain"}, strings.Fields(args)...), "--scenario", input))
+		if got.code != 2 || !strings.Contains(got.stderr, want) {
+			t.Errorf("explain %s: code %d, %s", args, got.code, got.stderr)
+		}
 	}
 }

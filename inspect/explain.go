@@ -22,6 +22,18 @@ type Explanation struct {
 	Since string `json:"since"`
 	// Node is where the pod is or was, or where it is going if Permission is not empty.
 	Node string `json:"node"`
+	// NominatedNode is the node that preemption made or makes room on for the pod; empty if there is none, or the pod has
+	// a node.
+	NominatedNode string `json:"nominatedNode"`
+	// Terminating tells that the pod is being deleted. Preempted tells that preemption chose it as a victim, and
+	// PreemptedFor are the pods of higher priority that are nominated for its node, as namespace/name.
+	Terminating  bool     `json:"terminating"`
+	Preempted    bool     `json:"preempted"`
+	PreemptedFor []string `json:"preemptedFor"`
+	// Phase is Succeeded or Failed for a pod that has finished, which takes nothing from its node any more; else empty.
+	Phase string `json:"phase"`
+	// MissedWakeup tells that the pod waits for an event although a node would take it now.
+	MissedWakeup bool `json:"missedWakeup"`
 	// Permission are the plugins whose permission the pod needs to be bound.
 	Permission []string `json:"permission"`
 	// Attempts is how many scheduling cycles the pod had, and Message why the last one failed, or why there was none. Of
@@ -30,7 +42,8 @@ type Explanation struct {
 	Message  string `json:"message"`
 	// WokenBy is the label of the event that woke the pod last.
 	WokenBy string `json:"wokenBy"`
-	// TriedAgainAt is when a pod in backoff is ready, or a waiting one is tried even if nothing happens.
+	// TriedAgainAt is when a pod in backoff is ready, or a waiting one is tried even if nothing happens; empty for gated
+	// pods, which are not tried before the plugin that gates them lets them.
 	TriedAgainAt string `json:"triedAgainAt"`
 
 	// RejectedAt is when the last attempt failed, and RejectedBy are the plugins that rejected the pod then, or gate it.

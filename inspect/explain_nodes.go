@@ -11,7 +11,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/simulate"
 )
 
 // setNodes asks every plugin about every node, and keeps the nodes where the least is in the way.
@@ -35,6 +37,8 @@ func (s *sight) setNodes(view *Explanation, profile *runtime.Framework, nodes []
 	slices.SortStableFunc(outlooks, func(a, b NodeOutlook) int {
 		return cmp.Or(cmp.Compare(a.Things, b.Things), strings.Compare(a.Name, b.Name))
 	})
+	waits := view.Pool == simulate.PoolUnschedulable && s.queued.Pool == queue.PoolUnschedulable
+	view.MissedWakeup = waits && len(view.Everywhere) == 0 && len(outlooks) > 0 && outlooks[0].Things == 0
 	view.Nodes = append(view.Nodes, outlooks[:min(max(wanted, 0), len(outlooks))]...)
 }
 
@@ -63,7 +67,11 @@ func (d *describer) obstacle(rejection answer) Obstacle {
 		for i, pod := range rejection.kept {
 			kept[i] = podName(pod.GetPod())
 		}
-		obstacle.Reason += " (room is kept for " + strings.Join(kept, ", ") + ")"
+		reserved := " (room is kept for " + strings.Join(kept, ", ") + ")"
+		obstacle.Reason += reserved
+		for i := range obstacle.Details {
+			obstacle.Details[i] += reserved
+		}
 	}
 	return obstacle
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -144,6 +145,9 @@ func (e *Explainer) Settled() {}
 // Explain explains the pod as it is now, with at most so many of the closest nodes. The error is a [*NoSuchPodError] if
 // there is no such pod.
 func (e *Explainer) Explain(nodes int) (*Explanation, error) {
+	if pod := e.finished(); pod != nil {
+		return finishedPod(pod, e.cluster.Now().String()), nil
+	}
 	state, found := e.cluster.Pod(e.namespace, e.name)
 	if !found {
 		return nil, e.noSuchPod()
@@ -166,6 +170,25 @@ func (e *Explainer) Explain(nodes int) (*Explanation, error) {
 		return s.scheduler.Profiles()[s.pod.Spec.SchedulerName], nodes, err
 	}
 	return s.explain(nodes), nil
+}
+
+// finished returns the pod if it has finished, of which the scheduler is told no more; nil otherwise.
+func (e *Explainer) finished() *v1.Pod {
+	pod, err := e.cluster.Client().CoreV1().Pods(e.namespace).Get(e.ctx, e.name, metav1.GetOptions{})
+	if err != nil || pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed {
+		return nil
+	}
+	return pod
+}
+
+// finishedPod explains a pod that needs nothing any more.
+func finishedPod(pod *v1.Pod, at string) *Explanation {
+	return &Explanation{
+		Namespace: pod.Namespace, Name: pod.Name, SchedulerName: pod.Spec.SchedulerName, At: at,
+		Pool: simulate.PoolDeleted, Node: pod.Spec.NodeName, Phase: string(pod.Status.Phase), Message: pod.Status.Message,
+		PreemptedFor: []string{}, Permission: []string{}, RejectedBy: []Rejection{}, Wakes: []Wake{}, Heard: []Heard{},
+		Everywhere: []Obstacle{}, Nodes: []NodeOutlook{},
+	}
 }
 
 // timeOf turns a time of the clock into virtual time.

@@ -6,10 +6,12 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/queue"
@@ -54,7 +56,7 @@ func (s *sight) explain(nodes int) *Explanation {
 		Namespace: s.state.Namespace, Name: s.state.Name, At: s.at,
 		Pool: s.state.Pool, Node: s.state.Node, Permission: []string{},
 		Attempts: s.state.Attempts, Message: s.state.Message, WokenBy: s.state.WokenBy,
-		RejectedBy: []Rejection{}, Wakes: []Wake{}, Heard: append([]Heard{}, s.memory.heard...),
+		PreemptedFor: []string{}, RejectedBy: []Rejection{}, Wakes: []Wake{}, Heard: append([]Heard{}, s.memory.heard...),
 		Everywhere: []Obstacle{}, Nodes: []NodeOutlook{},
 	}
 	if view.Pool == simulate.PoolBound {
@@ -64,6 +66,7 @@ func (s *sight) explain(nodes int) *Explanation {
 		return view
 	}
 	view.SchedulerName = s.pod.Spec.SchedulerName
+	s.setPreemption(view)
 	profile := s.scheduler.Profiles()[view.SchedulerName]
 	if profile == nil || view.Pool == simulate.PoolBound || view.Pool == simulate.PoolDeleted {
 		return view
@@ -80,6 +83,27 @@ func (s *sight) explain(nodes int) *Explanation {
 	}
 	s.setWait(view, profile, nodes)
 	return view
+}
+
+// setPreemption says for which node the pod is nominated, or for which pods it has to go.
+func (s *sight) setPreemption(view *Explanation) {
+	view.Terminating = s.pod.DeletionTimestamp != nil
+	if view.Pool != simulate.PoolBound {
+		view.NominatedNode = s.pod.Status.NominatedNodeName
+		return
+	}
+	view.Preempted = slices.ContainsFunc(s.pod.Status.Conditions, func(condition v1.PodCondition) bool {
+		return condition.Type == v1.DisruptionTarget && condition.Status == v1.ConditionTrue &&
+			condition.Reason == v1.PodReasonPreemptionByScheduler
+	})
+	if !view.Preempted {
+		return
+	}
+	for _, nominated := range s.scheduler.Queue().NominatedPodsForNode(s.pod.Spec.NodeName) {
+		if corev1helpers.PodPriority(nominated.GetPod()) > corev1helpers.PodPriority(s.pod) {
+			view.PreemptedFor = append(view.PreemptedFor, podName(nominated.GetPod()))
+		}
+	}
 }
 
 // setPermission says for which plugins' permission a pod waits that has a node, if it does.
@@ -134,7 +158,7 @@ func (s *sight) setWakes(view *Explanation, profile *runtime.Framework) {
 		view.TriedAgainAt = s.write(s.queued.BackoffExpiration)
 		return
 	}
-	if !s.queued.LongestWait.IsZero() {
+	if !s.queued.LongestWait.IsZero() && view.Pool != simulate.PoolGated {
 		view.TriedAgainAt = s.write(s.queued.LongestWait)
 	}
 	rejectors := sets.New(s.queued.UnschedulablePlugins...).Insert(s.queued.PendingPlugins...)

@@ -99,7 +99,7 @@ func TestExplainStates(t *testing.T) {
 		},
 		"gated": {
 			documents(node("n1", ""), web("", ", schedulingGates: [{name: g}]")), time.Second,
-			"Pod default/web is gated since 0s and was never tried; it is 1s now.\nEven if nothing happens it is tried again at 5m0s.\n" +
+			"Pod default/web is gated since 0s and was never tried; it is 1s now.\n" +
 				"\nRejected by\n\n" +
 				"  PLUGIN                  NODES  REASON\n" +
 				"  SchedulingGates (gate)      -  waiting for scheduling gates: [g]\n" +
@@ -228,7 +228,7 @@ func TestExplainKeptRoom(t *testing.T) {
 			"spec: {priority: 100, schedulingGates: [{name: g}], containers: [{name: c, image: i, resources: {requests: {cpu: 3}}}]}}"))
 	want := []inspect.Obstacle{{
 		Plugin: "NodeResourcesFit", Reason: "Insufficient cpu (room is kept for default/first)",
-		Details: []string{"cpu: asks 2, free 1 of 4"},
+		Details: []string{"cpu: asks 2, free 1 of 4 (room is kept for default/first)"},
 	}}
 	explanation := cluster.explain(t, 1)
 	if len(explanation.Nodes) != 1 || explanation.Pool != simulate.PoolUnschedulable {

@@ -17,6 +17,9 @@ import (
 func (e *Explanation) WriteText(w io.Writer, style Style) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", style.paint(bold, "Pod "+e.Namespace+"/"+e.Name), e.state(style))
+	if e.NominatedNode != "" && len(e.Permission) == 0 {
+		fmt.Fprintf(&b, "It is nominated for node %s, where room is kept for it.\n", e.NominatedNode)
+	}
 	if e.TriedAgainAt != "" && e.Pool != simulate.PoolBackoff {
 		fmt.Fprintf(&b, "Even if nothing happens it is tried again at %s.\n", e.TriedAgainAt)
 	}
@@ -47,6 +50,14 @@ func (e *Explanation) state(style Style) string {
 	case e.Pool == simulate.PoolBound && e.WokenBy != "":
 		attempts += ", the last one because of " + e.WokenBy
 	}
+	switch {
+	case e.Phase != "":
+		return "has finished (" + e.Phase + "), and takes nothing from node " + e.Node + " any more" + now
+	case e.MissedWakeup:
+		return style.paint(red, "missed a wake-up: a node would take it, and no event woke it") + ". It waits" + since + attempts + now
+	case e.Pool == simulate.PoolBound && (e.Terminating || e.Preempted):
+		return style.paint(yellow, "is on node "+e.Node+", and is being deleted") + e.purpose() + since + attempts + now
+	}
 	switch e.Pool {
 	case simulate.PoolBound:
 		return style.paint(green, "is on node "+e.Node) + since + attempts + now
@@ -69,6 +80,17 @@ func (e *Explanation) state(style Style) string {
 		return style.paint(yellow, "waits for nothing") + now
 	}
 	return style.paint(yellow, "waits for an event") + since + attempts + now
+}
+
+// purpose says for whom the pod has to go.
+func (e *Explanation) purpose() string {
+	switch {
+	case len(e.PreemptedFor) > 0:
+		return " to make room for " + strings.Join(e.PreemptedFor, ", ")
+	case e.Preempted:
+		return " to make room for a pod of higher priority"
+	}
+	return ""
 }
 
 // message returns the message where the lists below do not say as much.
@@ -105,7 +127,10 @@ func (e *Explanation) drawRejections(b *strings.Builder, style Style) {
 		}
 	}
 	list.draw(b, style)
-	if e.PostFilter != "" {
+	switch {
+	case e.PostFilter != "" && e.NominatedNode != "":
+		fmt.Fprintf(b, "\n  Room is made on node %s: %s\n", e.NominatedNode, e.PostFilter)
+	case e.PostFilter != "":
 		fmt.Fprintf(b, "\n  Nor could room be made: %s\n", e.PostFilter)
 	}
 }
