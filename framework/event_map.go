@@ -13,8 +13,8 @@ import (
 )
 
 // EventMap says which plugins wait for which events: registered event to names of plugins. It is filled once, when
-// the plugins of a profile are built, and only read afterwards, by any number of goroutines. Requeueing, caching and
-// explanations all read this one map.
+// the plugins of a profile are built, and only read afterwards, by any number of goroutines. Requeueing and
+// explanations both read this one map.
 //
 // Keys are events as plugins registered them, often several actions combined, without labels; [EventMap.Plugins]
 // answers for an event that happens.

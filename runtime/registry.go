@@ -15,8 +15,10 @@ import (
 )
 
 // PluginFactory builds one plugin of one profile. It gets the arguments that the configuration gives the plugin: the
-// typed arguments of an in-tree plugin, *apiruntime.Unknown for any other (see [DecodeInto]), or nil. The handle may be
-// kept, but not used before the factory has returned.
+// typed arguments of an in-tree plugin, *apiruntime.Unknown for any other (see [DecodeInto]), or nil. The factory may
+// ask the handle for clients, informers and the profile's name, and should ask for the informers and listers that the plugin
+// reads, as they are started after all factories have returned. Objects, nodes, other plugins and the queue are only there
+// once the scheduler runs; the handle may be kept for them.
 //
 // It is an alias, so that a factory written for kube-scheduler is one without a conversion.
 type PluginFactory = func(ctx context.Context, args apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error)
