@@ -27,6 +27,9 @@ func TraceLine(entry simulate.TraceEntry, style Style) string {
 	if entry.Node != "" {
 		fmt.Fprintf(&b, "  on %s", entry.Node)
 	}
+	if entry.By != "" {
+		fmt.Fprintf(&b, " for %s", entry.By)
+	}
 	if entry.Queue != "" {
 		fmt.Fprintf(&b, "  to %s", entry.Queue)
 	}

@@ -25,7 +25,8 @@ const (
 	// WhatSkipped is a pod that an event did not wake, because the hint of the plugin said so. As long as nothing else
 	// happens to a pod, equal entries are not repeated.
 	WhatSkipped What = "skipped"
-	// WhatPreempted is a pod that was deleted to make room.
+	// WhatPreempted is a pod that has to go to make room; By is the pod that gets the room, if that is known. One that takes
+	// its time is deleted later.
 	WhatPreempted What = "preempted"
 	// WhatDeleted is a pod that was deleted otherwise, or finished.
 	WhatDeleted What = "deleted"
@@ -41,6 +42,8 @@ type TraceEntry struct {
 	Event  string `json:"event,omitempty"`
 	Plugin string `json:"plugin,omitempty"`
 	Node   string `json:"node,omitempty"`
+	// By is namespace/name of the pod for which another was preempted.
+	By string `json:"by,omitempty"`
 	// Queue is where the pod went: active or backoff.
 	Queue   Pool   `json:"queue,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -60,6 +63,9 @@ func (e TraceEntry) String() string {
 	}
 	if e.Node != "" {
 		fmt.Fprintf(&b, " on %s", e.Node)
+	}
+	if e.By != "" {
+		fmt.Fprintf(&b, " for %s", e.By)
 	}
 	if e.Queue != "" {
 		fmt.Fprintf(&b, " to %s", e.Queue)

@@ -34,14 +34,16 @@ type tracker struct {
 	// emit takes trace entries; nil if nobody wants them.
 	emit func(TraceEntry)
 
-	mu      sync.Mutex
-	pods    map[types.UID]*podRecord
-	byName  map[string]*podRecord // the latest pod of each name
-	latest  *podRecord            // the last pod that was tried
-	failed  *podRecord            // the last pod whose attempt failed
-	summary Summary
-	bound   int
-	pending int
+	mu     sync.Mutex
+	pods   map[types.UID]*podRecord
+	byName map[string]*podRecord // the latest pod of each name
+	// nominated has the pod that was nominated last for each node.
+	nominated map[string]*podRecord
+	latest    *podRecord // the last pod that was tried
+	failed    *podRecord // the last pod whose attempt failed
+	summary   Summary
+	bound     int
+	pending   int
 	// changes counts what happened to the cluster besides statuses of pods. Attempts that fail alike while it stands
 	// still will go on doing so.
 	changes int
@@ -54,8 +56,9 @@ type podRecord struct {
 	profile string
 	// queued is where the queue has the pod.
 	queued queue.Pool
-	// gone tells that the pod is deleted or finished, terminating that it is about to be.
-	gone, terminating bool
+	// gone tells that the pod is deleted or finished, terminating that it is about to be, preempted that it has to go for
+	// another pod, which the trace says already.
+	gone, terminating, preempted bool
 	// failure is what the attempt came to that is not given back to the queue yet; nil outside that moment.
 	failure *TraceEntry
 	// outcome, epoch and repeats say how often in a row the pod failed alike while nothing changed.
@@ -70,7 +73,7 @@ type podRecord struct {
 }
 
 func newTracker(now func() Time, emit func(TraceEntry)) *tracker {
-	return &tracker{now: now, emit: emit, pods: make(map[types.UID]*podRecord), byName: make(map[string]*podRecord)}
+	return &tracker{now: now, emit: emit, pods: make(map[types.UID]*podRecord), byName: make(map[string]*podRecord), nominated: make(map[string]*podRecord)}
 }
 
 func (r *podRecord) key() string { return r.Namespace + "/" + r.Name }
@@ -129,6 +132,12 @@ func (t *tracker) podUpdated(previous, current *v1.Pod) {
 	if r == nil || r.gone {
 		return
 	}
+	if node := current.Status.NominatedNodeName; node != "" && node != previous.Status.NominatedNodeName {
+		t.nominated[node] = r
+	}
+	if message, preempted := preemptedBy(current); preempted && !r.terminating && current.DeletionTimestamp != nil {
+		t.podPreempted(r, message)
+	}
 	r.terminating = current.DeletionTimestamp != nil
 	if previous.Spec.NodeName == "" && current.Spec.NodeName != "" {
 		r.Node, r.BoundAt = current.Spec.NodeName, t.now().String()
@@ -149,21 +158,39 @@ func (t *tracker) podDeleted(pod *v1.Pod) {
 	if r == nil || r.gone {
 		return
 	}
-	if message, preempted := preemptedBy(pod); preempted {
-		t.summary.Preempted++
-		t.podGone(r, WhatPreempted, message)
+	if message, preempted := preemptedBy(pod); preempted && !r.preempted {
+		t.podPreempted(r, message)
+		t.leave(r)
 		return
 	}
 	t.podGone(r, WhatDeleted, "")
 }
 
-func (t *tracker) podGone(r *podRecord, what What, message string) {
+// podPreempted traces that a pod has to go, which it may take its time for, and for whom: the pod that was nominated for
+// its node last.
+func (t *tracker) podPreempted(r *podRecord, message string) {
+	t.summary.Preempted++
+	r.preempted = true
+	entry := t.entry(r, WhatPreempted)
+	entry.Node, entry.Message = r.Node, message
+	if by := t.nominated[r.Node]; by != nil && by != r && !by.gone {
+		entry.By = by.key()
+	}
+	t.trace(entry)
+}
+
+// leave notes that a pod is gone.
+func (t *tracker) leave(r *podRecord) {
 	r.gone = true
 	if r.Node == "" {
 		t.pending--
 	} else {
 		t.bound--
 	}
+}
+
+func (t *tracker) podGone(r *podRecord, what What, message string) {
+	t.leave(r)
 	entry := t.entry(r, what)
 	entry.Node, entry.Message = r.Node, message
 	t.trace(entry)
