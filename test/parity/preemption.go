@@ -82,8 +82,11 @@ func (g *generator) preemptionCase() preemptionCase {
 			err: pick(g, error(apierrors.NewForbidden(pods, name, nil)), error(apierrors.NewNotFound(pods, name))),
 		}
 	}
-	c.objects = g.owners()
+	c.objects = append(g.owners(), g.easyStorage()...)
 	c.pod = g.preemptionPod("preemptor")
+	if !g.oneIn(4) {
+		c.pod.Status = v1.PodStatus{} // nobody resized it
+	}
 	c.pod.Spec.Priority = ptr.To(pick[int32](g, 0, 10, 10, 1000))
 	c.pod.Spec.PreemptionPolicy = pick(g, nil, nil, nil, ptr.To(v1.PreemptLowerPriority), ptr.To(v1.PreemptNever))
 	if g.oneIn(4) {
@@ -96,8 +99,11 @@ func (g *generator) preemptionCase() preemptionCase {
 func (g *generator) preemptionNode(i int) *v1.Node {
 	node := g.node(i)
 	node.Status.Allocatable = v1.ResourceList{
-		v1.ResourceCPU:  resource.MustParse(pick(g, "2", "3", "4", "6")),
-		v1.ResourcePods: resource.MustParse(pick(g, "3", "5", "110")),
+		v1.ResourceCPU:    resource.MustParse(pick(g, "2", "3", "4", "6")),
+		v1.ResourceMemory: resource.MustParse(pick(g, "1Gi", "16Gi", "16Gi", "16Gi")),
+		v1.ResourcePods:   resource.MustParse(pick(g, "3", "5", "110")),
+		"hugepages-2Mi":   resource.MustParse(pick(g, "0", "64Mi")),
+		extendedResource:  resource.MustParse(pick(g, "0", "1", "2")),
 	}
 	if !g.oneIn(4) {
 		node.Spec.Taints, node.Spec.Unschedulable = nil, false
@@ -105,20 +111,50 @@ func (g *generator) preemptionNode(i int) *v1.Node {
 	return node
 }
 
-// preemptionPod returns a pod without a node, gates or volumes, that asks mostly for CPUs.
+// preemptionPod returns a pod without a node or gates, that asks mostly for CPUs: in a container, in some that run before or
+// beside it, as a whole, and for its overhead.
 func (g *generator) preemptionPod(name string) *v1.Pod {
 	pod := g.pod(name)
-	pod.Spec.NodeName, pod.Spec.SchedulingGates, pod.Spec.Volumes, pod.Spec.InitContainers = "", nil, nil, nil
-	pod.Spec.Resources, pod.Spec.Overhead = nil, nil
-	pod.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
-		Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(pick(g, "0", "500m", "1", "2"))},
-	}}}
-	if g.oneIn(4) {
-		pod.Spec.Containers[0].Ports = []v1.ContainerPort{g.port()}
+	spec := &pod.Spec
+	spec.NodeName, spec.SchedulingGates, spec.Volumes = "", nil, nil
+	spec.Containers = []v1.Container{g.preemptionContainer("c0", "0", "500m", "1", "2")}
+	spec.Containers[0].Ports = some(g, g.IntN(2)*g.IntN(2), g.port)
+	inits := spec.InitContainers
+	spec.InitContainers = nil
+	if g.oneIn(3) {
+		for _, init := range inits {
+			own := g.preemptionContainer(init.Name, "0", "500m", "1", "3")
+			own.RestartPolicy = init.RestartPolicy
+			spec.InitContainers = append(spec.InitContainers, own)
+		}
 	}
 	if !g.oneIn(3) {
-		pod.Spec.Affinity, pod.Spec.NodeSelector, pod.Spec.TopologySpreadConstraints = nil, nil, nil
+		spec.Affinity, spec.NodeSelector, spec.TopologySpreadConstraints = nil, nil, nil
 	}
-	pod.Spec.Priority = pick(g, nil, ptr.To[int32](-5), ptr.To[int32](0), ptr.To[int32](5), ptr.To[int32](10))
+	if g.oneIn(4) {
+		spec.Volumes = []v1.Volume{g.contestedVolume()}
+	}
+	spec.Priority = pick(g, nil, ptr.To[int32](-5), ptr.To[int32](0), ptr.To[int32](5), ptr.To[int32](10))
 	return pod
+}
+
+func (g *generator) preemptionContainer(name string, cpus ...string) v1.Container {
+	return v1.Container{Name: name, Resources: v1.ResourceRequirements{
+		Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(pick(g, cpus...))},
+	}}
+}
+
+// contestedVolume returns a volume that another pod may have to make room for: a disk or a claim that only one pod can use, or
+// one of as many as the driver of a node takes.
+func (g *generator) contestedVolume() v1.Volume {
+	volume := v1.Volume{Name: "data"}
+	switch g.IntN(4) {
+	case 0:
+		volume.GCEPersistentDisk = &v1.GCEPersistentDiskVolumeSource{PDName: pick(g, "disk-a", "disk-b"), ReadOnly: g.oneIn(3)}
+	case 1:
+		volume.RBD = &v1.RBDVolumeSource{CephMonitors: []string{"a"}, RBDPool: "pool", RBDImage: pick(g, "x", "y"), ReadOnly: g.oneIn(3)}
+	default:
+		volume.PersistentVolumeClaim = &v1.PersistentVolumeClaimVolumeSource{ClaimName: g.claimName()}
+	}
+	return volume
 }

@@ -133,8 +133,8 @@ func newPreemptionSide(t *testing.T, c preemptionCase) (*preemptionSide, world) 
 
 func preemptionPlugins() []string {
 	return []string{
-		"NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
-		preemptionPlugin,
+		"NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits",
+		"VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity", preemptionPlugin, "NodeDeclaredFeatures",
 	}
 }
 
@@ -152,7 +152,7 @@ func oursPreempting(t *testing.T, c preemptionCase) *preemptionSide {
 	}
 	f, err := runtime.NewFramework(t.Context(), ourFactories(), own, runtime.Options{
 		ClientSet: s.client, InformerFactory: factory, Snapshot: cache.NewSnapshot(c.pods, c.nodes), Parallelism: 1,
-		DRAManager: noDevices{}, EventRecorder: s.log, Nominator: s.log, Activator: s.log, PodGroupManager: cache.NoPodGroups{},
+		DRAManager: noDevices{}, CSIManager: newCSIManager(factory), EventRecorder: s.log, Nominator: s.log, Activator: s.log, PodGroupManager: cache.NoPodGroups{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +187,7 @@ func theirsPreempting(t *testing.T, c preemptionCase) *preemptionSide {
 		upstreamruntime.WithMutableSnapshotLister(snapshot),
 		upstreamruntime.WithParallelism(1),
 		upstreamruntime.WithSharedDRAManager(noDevices{}),
+		upstreamruntime.WithSharedCSIManager(newCSIManager(factory)),
 		upstreamruntime.WithEventRecorder(s.log),
 		upstreamruntime.WithPodNominator(s.log),
 		upstreamruntime.WithPodActivator(s.log),
