@@ -92,7 +92,7 @@ func (g *generator) changedPod() (before, after *v1.Pod) {
 	after = before.DeepCopy()
 	other := g.pod("third")
 	for range 1 + g.IntN(2) {
-		switch g.IntN(9) {
+		switch g.IntN(13) {
 		case 0:
 			after.Labels = other.Labels
 		case 1:
@@ -110,10 +110,24 @@ func (g *generator) changedPod() (before, after *v1.Pod) {
 		case 7:
 			after.DeletionTimestamp = ptr.To(metav1.Unix(1, 0))
 		case 8:
-			after.Status.Phase = pick(g, v1.PodRunning, v1.PodSucceeded)
+			after.Status.Phase = pick(g, v1.PodRunning, v1.PodSucceeded, v1.PodFailed)
+		case 9, 10: // a node begins, goes on with, or gives up a resize
+			after.Status = g.resizeStatus(after)
+		case 11:
+			after.Spec.Resources = g.podLevel()
+		case 12:
+			g.addEphemeralContainers(after)
 		}
 	}
 	return before, after
+}
+
+// waitingPod returns a pod that no node has reported on. Of the others, kube-scheduler's hint of NodeResourcesFit counts what
+// a node allocated to them, which neither its Filter nor Rouse does.
+func (g *generator) waitingPod(name string) *v1.Pod {
+	pod := g.pod(name)
+	pod.Status = v1.PodStatus{}
+	return pod
 }
 
 // almost returns a pod that is like another one but for a detail.

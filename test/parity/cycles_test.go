@@ -75,6 +75,8 @@ type theirScheduler struct {
 	state  fwk.CycleState
 	best   string
 	totals map[string]int64
+	// failed says that, in the last cycle, some node could not be asked about.
+	failed bool
 }
 
 func newTheirScheduler(ctx context.Context, h history) (*theirScheduler, error) {
@@ -127,6 +129,7 @@ func (s *theirScheduler) try(ctx context.Context, pod *v1.Pod, about string, v v
 // judge asks about every node, one by one.
 func (s *theirScheduler) judge(ctx context.Context, pod *v1.Pod, about string, v verdicts) {
 	f, state := s.framework(), upstream.NewCycleState()
+	s.failed = false
 	if _, status, _ := f.RunPreFilterPlugins(ctx, state, pod); !status.IsSuccess() {
 		return
 	}
@@ -138,8 +141,9 @@ func (s *theirScheduler) judge(ctx context.Context, pod *v1.Pod, about string, v
 		if status.IsSuccess() {
 			feasible = append(feasible, node)
 		}
+		s.failed = s.failed || status.IsError() // with which the cycle ends
 	}
-	if len(feasible) == 0 || !f.RunPreScorePlugins(ctx, state, pod, feasible).IsSuccess() {
+	if s.failed || len(feasible) == 0 || !f.RunPreScorePlugins(ctx, state, pod, feasible).IsSuccess() {
 		return
 	}
 	scores, _ := f.RunScorePlugins(ctx, state, pod, feasible)
@@ -250,7 +254,7 @@ func (s *ourScheduler) SearchEnded(pod *v1.Pod, _ time.Duration) {
 	}
 	nodes, _ := s.framework().SnapshotSharedLister().NodeInfos().List()
 	totals, rejections, status := s.framework().Totals(s.ctx, state, pod)
-	if !status.IsSuccess() { // scoring fails
+	if !status.IsSuccess() { // a node could not be asked about, or scored
 		for _, node := range nodes {
 			s.got[verdictOf(s.about, node.Node().Name)] = describe(s.framework().RunFilterPluginsWithNominatedPods(s.ctx, state, pod, node))
 		}
@@ -271,7 +275,14 @@ func (s *ourScheduler) SearchEnded(pod *v1.Pod, _ time.Duration) {
 // AttemptFailed implements scheduler.Observer.
 func (s *ourScheduler) AttemptFailed(failure scheduler.Failure) { s.failure = &failure }
 
-// tryAll runs cycles until no pod is ready, and tells whether the two sides agree.
+// byChance reports whether the outcome of a cycle depends on which node was asked about first: if the first that takes the pod
+// will do, it may come before or after one that fails. From then on the two clusters differ.
+func (s *ourScheduler) byChance() bool {
+	return s.their.failed && !s.their.framework().HasScorePlugins()
+}
+
+// tryAll runs cycles until no pod is ready. It returns false where the history must end: if the two sides don't agree, or if
+// chance decided what they did.
 func (s *ourScheduler) tryAll(failBinding bool) bool {
 	s.Queue().FlushBackoff()
 	for range 12 {
@@ -281,6 +292,11 @@ func (s *ourScheduler) tryAll(failBinding bool) bool {
 		}
 		s.settle(failBinding)
 		failBinding = false
+		if s.byChance() {
+			delete(s.want, outcome(s.about))
+			delete(s.got, outcome(s.about))
+			return false
+		}
 		if difference(s.want, s.got) != "" {
 			return false
 		}

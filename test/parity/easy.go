@@ -24,10 +24,11 @@ func (g *generator) easyCluster() cluster {
 	for i := range g.IntN(10) {
 		pod := g.easyPod(fmt.Sprintf("placed-%d", i))
 		pod.Spec.NodeName = pick(g, c.nodes...).Name
-		pod.Status.Phase = v1.PodRunning
+		pod.Status.Phase = g.placedPhase()
 		c.pods = append(c.pods, pod)
 	}
 	c.objects = append(g.owners(), g.easyStorage()...)
+	c.objects = append(c.objects, g.ephemeralClaims(c.pods)...)
 	return c
 }
 
@@ -87,7 +88,11 @@ func (g *generator) easyPod(name string) *v1.Pod {
 		}
 	}
 	spec.Volumes = nil
-	if g.oneIn(2) {
+	if g.oneIn(8) {
+		ephemeral := v1.Volume{Name: "scratch"}
+		ephemeral.Ephemeral = &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{}}
+		spec.Volumes = []v1.Volume{ephemeral}
+	} else if g.oneIn(2) {
 		spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{
 			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprintf("claim-%d", g.IntN(5))},
 		}}}
@@ -117,6 +122,10 @@ func (g *generator) easyStorage() []apiruntime.Object {
 			claim.Spec.StorageClassName, volume.Spec.StorageClassName = ptr.To(class), class
 			claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{pick(g, v1.ReadWriteOnce, v1.ReadWriteOncePod, v1.ReadWriteOncePod)}
 			volume.Spec.AccessModes = claim.Spec.AccessModes
+			if !g.oneIn(6) {
+				volume.Spec.VolumeMode, volume.Spec.VolumeAttributesClassName = claim.Spec.VolumeMode, claim.Spec.VolumeAttributesClassName
+			}
+			delete(volume.Annotations, v1.BetaStorageClassAnnotation)
 			volume.Spec.ClaimRef, volume.Status.Phase = nil, v1.VolumeAvailable
 			if g.oneIn(2) {
 				claim.Spec.VolumeName, claim.Status.Phase = volume.Name, v1.ClaimBound

@@ -80,7 +80,7 @@ func hintsOf(t round, c cluster, p profile) []hints {
 
 func (h hints) compare(t round, g *generator, p profile) counts {
 	t.Helper()
-	c := hintCase{pod: g.pod("pending")}
+	c := hintCase{pod: g.waitingPod("pending")}
 	c.oldObj, c.newObj = g.change(h.event)
 	if c.oldObj == nil && c.newObj == nil {
 		return nil // kube-scheduler's answer depends on the plugin, or it panics; no informer does that
@@ -91,7 +91,7 @@ func (h hints) compare(t round, g *generator, p profile) counts {
 			h.event.Label(), h.their(c), h.our(c), c.text(p))
 	}
 	twin := c
-	twin.pod = pick(g, g.almost(c.pod), g.almost(c.pod), g.pod("twin"))
+	twin.pod = pick(g, g.almost(c.pod), g.almost(c.pod), g.waitingPod("twin"))
 	class, ok := h.class(c.pod)
 	twinClass, twinOK := h.class(twin.pod)
 	done := counts{{"hint", h.plugin.Name()}: 1}

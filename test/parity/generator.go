@@ -113,11 +113,33 @@ func (g *generator) node(i int) *v1.Node {
 	if node.Labels == nil {
 		node.Labels = map[string]string{}
 	}
-	node.Labels[v1.LabelHostname] = node.Name
+	g.addTopology(node)
+	node.Status.DeclaredFeatures = g.declaredFeatures()
+	return node
+}
+
+// addTopology labels a node with its name, seldom with that of another one, and with its zone and region.
+func (g *generator) addTopology(node *v1.Node) {
+	switch g.IntN(12) {
+	case 0:
+		delete(node.Labels, v1.LabelHostname)
+	case 1:
+		node.Labels[v1.LabelHostname] = pick(g, "", "node-0", "node-1", "elsewhere")
+	default:
+		node.Labels[v1.LabelHostname] = node.Name
+	}
 	if !g.oneIn(4) {
 		node.Labels[v1.LabelTopologyZone] = pick(g, "east", "west")
 	}
-	return node
+	if g.oneIn(3) {
+		node.Labels[v1.LabelTopologyRegion] = pick(g, "here", "east", "there")
+	}
+	if g.oneIn(6) {
+		node.Labels[v1.LabelFailureDomainBetaZone] = pick(g, "east", "west")
+	}
+	if g.oneIn(6) {
+		node.Labels[v1.LabelFailureDomainBetaRegion] = pick(g, "here", "there")
+	}
 }
 
 func (g *generator) taint() v1.Taint {
@@ -153,8 +175,8 @@ func (g *generator) port() v1.ContainerPort {
 	return v1.ContainerPort{
 		ContainerPort: 80,
 		HostPort:      pick[int32](g, 0, 80, 81),
-		HostIP:        pick(g, "", "0.0.0.0", "127.0.0.1", "10.0.0.1"),
-		Protocol:      pick(g, "", v1.ProtocolTCP, v1.ProtocolUDP),
+		HostIP:        pick(g, "", "0.0.0.0", "127.0.0.1", "10.0.0.1", "::", "::1", "0:0:0:0:0:0:0:1"),
+		Protocol:      pick(g, "", v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP),
 	}
 }
 
@@ -166,6 +188,9 @@ func (g *generator) container(i int) v1.Container {
 	}
 	if !g.oneIn(5) {
 		container.Resources.Requests = g.resources(false)
+	}
+	if g.oneIn(4) {
+		container.Resources.Limits = g.resources(false) // also of what is not requested
 	}
 	return container
 }
@@ -208,9 +233,7 @@ func (g *generator) pod(name string) *v1.Pod {
 		pod.Spec.Overhead = v1.ResourceList{v1.ResourceCPU: resource.MustParse("50m"), v1.ResourceMemory: resource.MustParse("16Mi")}
 	}
 	if g.oneIn(6) {
-		pod.Spec.Resources = &v1.ResourceRequirements{Requests: v1.ResourceList{
-			pick(g, v1.ResourceCPU, v1.ResourceMemory): resource.MustParse(pick(g, "1", "2", "1Gi")),
-		}}
+		pod.Spec.Resources = g.podLevel()
 	}
 	if g.oneIn(8) {
 		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/a"}, {Name: "example.com/b"}}
@@ -226,6 +249,11 @@ func (g *generator) pod(name string) *v1.Pod {
 	g.addPodAffinity(pod)
 	g.addSpread(pod)
 	g.addVolumes(pod)
+	g.addHostAccess(pod)
+	g.addEphemeralContainers(pod)
+	if g.oneIn(4) {
+		pod.Status = g.resizeStatus(pod)
+	}
 	return pod
 }
 
@@ -301,12 +329,13 @@ func (g *generator) cluster() cluster {
 	for i := range g.IntN(8) {
 		pod := g.pod(fmt.Sprintf("placed-%d", i))
 		pod.Spec.NodeName = c.nodes[g.IntN(len(c.nodes))].Name
-		pod.Status.Phase = v1.PodRunning
+		pod.Status.Phase = g.placedPhase()
 		if g.oneIn(6) {
 			pod.DeletionTimestamp = ptr.To(metav1.Unix(1, 0))
 		}
 		c.pods = append(c.pods, pod)
 	}
 	c.objects = append(g.owners(), g.storage()...)
+	c.objects = append(c.objects, g.ephemeralClaims(c.pods)...)
 	return c
 }

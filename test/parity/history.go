@@ -52,6 +52,9 @@ func (g *generator) history(t trial) history {
 			object.SetResourceVersion(fmt.Sprint(i + 2))
 		}
 		h.steps = append(h.steps, s)
+		if pod, ok := s.Object.(*v1.Pod); ok {
+			h.cluster = h.withEphemeralClaims(g, pod)
+		}
 	}
 	return h
 }

@@ -6,7 +6,9 @@ package parity
 import (
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
@@ -27,8 +29,7 @@ func (g *generator) changedObject(resource fwk.EventResource) (before, after any
 		i := g.IntN(3)
 		return g.storageClass(i), g.storageClass(i)
 	case fwk.CSINode:
-		i := g.IntN(3)
-		return g.csiNode(i), g.csiNode(i)
+		return g.changedCSINode(g.IntN(3))
 	case fwk.CSIDriver:
 		return g.driver(), g.driver()
 	case fwk.CSIStorageCapacity:
@@ -37,6 +38,25 @@ func (g *generator) changedObject(resource fwk.EventResource) (before, after any
 		return g.attachment(0), g.attachment(0)
 	}
 	panic(fmt.Sprintf("the generator has no objects of kind %s", resource))
+}
+
+// changedCSINode returns two versions of a CSINode that have nothing in common, or of which one has a detail that is another.
+func (g *generator) changedCSINode(i int) (before, after *storagev1.CSINode) {
+	before = g.csiNode(i)
+	if g.oneIn(3) || len(before.Spec.Drivers) == 0 {
+		return before, g.csiNode(i)
+	}
+	after = before.DeepCopy()
+	at := g.IntN(len(after.Spec.Drivers))
+	switch g.IntN(4) {
+	case 0:
+		after.Spec.Drivers = append(after.Spec.Drivers[:at], after.Spec.Drivers[at+1:]...)
+	case 1:
+		metav1.SetMetaDataAnnotation(&after.ObjectMeta, v1.MigratedPluginsAnnotationKey, g.migrated())
+	default:
+		after.Spec.Drivers[at].Allocatable = &storagev1.VolumeNodeResources{Count: pick(g, nil, ptr.To[int32](0), ptr.To[int32](1), ptr.To[int32](2))}
+	}
+	return before, after
 }
 
 func (g *generator) deviceClass() *resourceapi.DeviceClass {

@@ -85,7 +85,7 @@ func (g *generator) preemptionCase() preemptionCase {
 	c.objects = append(g.owners(), g.easyStorage()...)
 	c.pod = g.preemptionPod("preemptor")
 	if !g.oneIn(4) {
-		c.pod.Status = v1.PodStatus{} // nobody resized it
+		c.pod.Status = v1.PodStatus{} // no node has reported on it
 	}
 	c.pod.Spec.Priority = ptr.To(pick[int32](g, 0, 10, 10, 1000))
 	c.pod.Spec.PreemptionPolicy = pick(g, nil, nil, nil, ptr.To(v1.PreemptLowerPriority), ptr.To(v1.PreemptNever))

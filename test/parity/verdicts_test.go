@@ -35,6 +35,7 @@ func (m *machine) compareVerdicts(t round) {
 		cluster: c, profile: g.profile(m.available), pending: []*v1.Pod{pod("pod-0"), pod("pod-1"), pod("pod-2"), pod("pod-3")},
 		label: "random profile",
 	}
+	random.cluster = c.withEphemeralClaims(g, random.pending...)
 	byDefault := random
 	byDefault.profile, byDefault.label = all(defaultPlugins()), "default profile"
 	byDefault.pending = byDefault.pending[:1]

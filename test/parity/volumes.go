@@ -30,7 +30,7 @@ func (g *generator) addVolumes(pod *v1.Pod) {
 	}
 	for i := range 1 + g.IntN(2) {
 		volume := v1.Volume{Name: fmt.Sprintf("v%d", i)}
-		switch g.IntN(10) {
+		switch g.IntN(11) {
 		case 0:
 			volume.GCEPersistentDisk = &v1.GCEPersistentDiskVolumeSource{PDName: pick(g, "disk-a", "disk-b"), ReadOnly: g.oneIn(2)}
 		case 1:
@@ -45,6 +45,8 @@ func (g *generator) addVolumes(pod *v1.Pod) {
 			volume.Ephemeral = &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{}}
 		case 6:
 			volume.ConfigMap = &v1.ConfigMapVolumeSource{}
+		case 7:
+			g.inlineDisk(&volume.VolumeSource)
 		default:
 			// Never the same claim twice: kube-scheduler binds it twice, Rouse once.
 			volume.PersistentVolumeClaim = &v1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprintf("claim-%d", 2*g.IntN(2)+i)}
@@ -101,13 +103,15 @@ func (g *generator) attachments() []apiruntime.Object {
 func (g *generator) storageClass(i int) *storagev1.StorageClass {
 	class := &storagev1.StorageClass{
 		ObjectMeta:        metav1.ObjectMeta{Name: fmt.Sprintf("class-%d", i), ResourceVersion: "1"},
-		Provisioner:       pick(g, csiDriver, csiDriver, "kubernetes.io/no-provisioner", "kubernetes.io/aws-ebs"),
+		Provisioner:       pick(g, csiDriver, csiDriver, "kubernetes.io/no-provisioner", pick(g, migrations()...)[0]),
 		VolumeBindingMode: pick(g, nil, ptr.To(storagev1.VolumeBindingImmediate), ptr.To(storagev1.VolumeBindingWaitForFirstConsumer), ptr.To(storagev1.VolumeBindingWaitForFirstConsumer)),
 	}
 	if g.oneIn(3) {
 		class.AllowedTopologies = some(g, 2, func() v1.TopologySelectorTerm {
 			return v1.TopologySelectorTerm{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{
-				Key: v1.LabelTopologyZone, Values: some(g, 2, func() string { return pick(g, "east", "west") }),
+				Key: pick(g, v1.LabelTopologyZone, v1.LabelTopologyZone, v1.LabelTopologyZone, v1.LabelTopologyRegion,
+					v1.LabelFailureDomainBetaZone, "topology.ebs.csi.aws.com/zone"),
+				Values: some(g, 2, func() string { return pick(g, "east", "west") }),
 			}}}
 		})
 	}
@@ -125,21 +129,26 @@ func (g *generator) persistentVolume(i int) *v1.PersistentVolume {
 			StorageClassName: g.className(),
 			Capacity:         v1.ResourceList{v1.ResourceStorage: g.volumeSize(i)},
 			AccessModes:      []v1.PersistentVolumeAccessMode{pick(g, v1.ReadWriteOnce, v1.ReadOnlyMany, v1.ReadWriteOncePod)},
-			VolumeMode:       pick(g, nil, ptr.To(v1.PersistentVolumeFilesystem)),
+			VolumeMode:       g.volumeMode(),
+
+			VolumeAttributesClassName: g.attributesClass(),
 		},
 		Status: v1.PersistentVolumeStatus{Phase: pick(g, v1.VolumeAvailable, v1.VolumeAvailable, v1.VolumeBound)},
 	}
-	switch g.IntN(4) {
+	switch g.IntN(6) {
 	case 0:
 		volume.Spec.AWSElasticBlockStore = &v1.AWSElasticBlockStoreVolumeSource{VolumeID: pick(g, "vol-a", "vol-b", "aws://east/vol-c")}
 	case 1:
 		volume.Spec.HostPath = &v1.HostPathVolumeSource{Path: "/data"}
+	case 2, 3:
+		g.disk(&volume.Spec.PersistentVolumeSource)
 	default:
 		volume.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: csiDriver, VolumeHandle: fmt.Sprintf("handle-%d", g.IntN(4))}
 	}
 	if g.oneIn(3) {
 		volume.Labels = map[string]string{pick(g, v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone): pick(g, "east", "west", "east__west")}
 	}
+	g.addDetails(volume)
 	if g.oneIn(3) {
 		volume.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
 			MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{pick(g, "east", "west")}}},
@@ -164,17 +173,24 @@ func (g *generator) claim(namespace string, i int) *v1.PersistentVolumeClaim {
 		Spec: v1.PersistentVolumeClaimSpec{
 			AccessModes: []v1.PersistentVolumeAccessMode{pick(g, v1.ReadWriteOnce, v1.ReadOnlyMany, v1.ReadWriteOncePod)},
 			Resources:   v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse(pick(g, "1Gi", "4Gi", "8Gi"))}},
+			Selector:    g.claimSelector(),
+			VolumeMode:  g.volumeMode(),
+
+			VolumeAttributesClassName: g.attributesClass(),
 		},
 		Status: v1.PersistentVolumeClaimStatus{Phase: v1.ClaimPending},
 	}
 	if !g.oneIn(6) {
 		claim.Spec.StorageClassName = ptr.To(g.className())
 	}
+	if g.oneIn(8) {
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1.BetaStorageClassAnnotation, g.className())
+	}
 	if g.oneIn(2) {
 		claim.Spec.VolumeName = g.volumeName()
 		claim.Status.Phase = v1.ClaimBound
 		if !g.oneIn(4) {
-			claim.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, "pv.kubernetes.io/bind-completed", "yes")
 		}
 	}
 	if g.oneIn(10) {
@@ -184,10 +200,7 @@ func (g *generator) claim(namespace string, i int) *v1.PersistentVolumeClaim {
 		claim.DeletionTimestamp = ptr.To(metav1.Unix(1, 0))
 	}
 	if g.oneIn(8) {
-		if claim.Annotations == nil {
-			claim.Annotations = map[string]string{}
-		}
-		claim.Annotations["volume.kubernetes.io/selected-node"] = pick(g, "node-0", "node-1")
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, "volume.kubernetes.io/selected-node", pick(g, "node-0", "node-1"))
 	}
 	return claim
 }
@@ -195,10 +208,14 @@ func (g *generator) claim(namespace string, i int) *v1.PersistentVolumeClaim {
 func (g *generator) csiNode(i int) *storagev1.CSINode {
 	node := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i), ResourceVersion: "1"}}
 	if g.oneIn(3) {
-		node.Annotations = map[string]string{"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"}
+		node.Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: pick(g, "kubernetes.io/aws-ebs", g.migrated())}
 	}
-	for _, name := range []string{csiDriver, "ebs.csi.aws.com"} {
-		if g.oneIn(3) {
+	drivers := []string{csiDriver}
+	for _, migration := range migrations() {
+		drivers = append(drivers, migration[1])
+	}
+	for i, name := range drivers {
+		if g.oneIn(3) || i > 1 && g.oneIn(2) {
 			continue
 		}
 		driver := storagev1.CSINodeDriver{Name: name, NodeID: node.Name}
@@ -213,7 +230,10 @@ func (g *generator) csiNode(i int) *storagev1.CSINode {
 func (g *generator) driver() *storagev1.CSIDriver {
 	return &storagev1.CSIDriver{
 		ObjectMeta: metav1.ObjectMeta{Name: csiDriver, ResourceVersion: "1"},
-		Spec:       storagev1.CSIDriverSpec{StorageCapacity: pick(g, nil, ptr.To(true), ptr.To(true), ptr.To(false))},
+		Spec: storagev1.CSIDriverSpec{
+			StorageCapacity:               pick(g, nil, ptr.To(true), ptr.To(true), ptr.To(false)),
+			PreventPodSchedulingIfMissing: pick(g, nil, nil, ptr.To(false), ptr.To(true)),
+		},
 	}
 }
 
@@ -233,11 +253,39 @@ func (g *generator) capacity(i int) *storagev1.CSIStorageCapacity {
 }
 
 func (g *generator) attachment(i int) *storagev1.VolumeAttachment {
-	return &storagev1.VolumeAttachment{
+	attachment := &storagev1.VolumeAttachment{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("attachment-%d", i), ResourceVersion: "1"},
 		Spec: storagev1.VolumeAttachmentSpec{
-			Attacher: csiDriver, NodeName: fmt.Sprintf("node-%d", g.IntN(3)),
-			Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: ptr.To(g.volumeName())},
+			Attacher: pick(g, csiDriver, csiDriver, csiDriver, pick(g, migrations()...)[1]),
+			NodeName: fmt.Sprintf("node-%d", g.IntN(3)),
+			Source:   storagev1.VolumeAttachmentSource{PersistentVolumeName: ptr.To(g.volumeName())},
 		},
+	}
+	if g.oneIn(3) { // of an in-tree volume of the pod itself
+		inline := g.persistentVolume(i).Spec
+		attachment.Spec.Source = storagev1.VolumeAttachmentSource{InlineVolumeSpec: &inline}
+	}
+	if g.oneIn(12) {
+		attachment.Spec.Source = storagev1.VolumeAttachmentSource{}
+	}
+	attachment.Status.Attached = g.oneIn(2)
+	return attachment
+}
+
+func (g *generator) volumeMode() *v1.PersistentVolumeMode {
+	return pick(g, nil, ptr.To(v1.PersistentVolumeFilesystem), ptr.To(v1.PersistentVolumeFilesystem), ptr.To(v1.PersistentVolumeBlock))
+}
+
+func (g *generator) attributesClass() *string {
+	return pick(g, nil, nil, nil, nil, ptr.To(""), ptr.To("gold"), ptr.To("silver"))
+}
+
+// addDetails gives a volume labels to be selected by, and the class that an annotation names.
+func (g *generator) addDetails(volume *v1.PersistentVolume) {
+	if g.oneIn(3) {
+		metav1.SetMetaDataLabel(&volume.ObjectMeta, "disk", pick(g, "ssd", "hdd"))
+	}
+	if g.oneIn(8) {
+		metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1.BetaStorageClassAnnotation, g.className())
 	}
 }

@@ -23,6 +23,7 @@ func (m *machine) compareVolumes(r round) {
 		defer cancel()
 		g := newGenerator(r.seed)
 		c := trial{cluster: g.easyCluster(), profile: all([]configv1.Plugin{{Name: "VolumeBinding"}}), pending: []*v1.Pod{g.easyPod("one"), g.easyPod("two")}}
+		c.cluster = c.withEphemeralClaims(g, c.pending...)
 		c.args["VolumeBinding"].(*configv1.VolumeBindingArgs).BindTimeoutSeconds = ptr.To[int64](3)
 		differ := func(c trial) (string, verdicts) {
 			their, our := volumeVerdicts(t, ctx, c, theirs), volumeVerdicts(t, ctx, c, ours)
