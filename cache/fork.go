@@ -51,33 +51,23 @@ func (f *Fork) Fork() *Fork { return &Fork{snapshot: f.snapshot, parent: f} }
 
 // AddPod puts a pod on the node that it names. It is an error if there is no such node.
 func (f *Fork) AddPod(pod *v1.Pod) error {
-	node, err := f.own(pod.Spec.NodeName)
-	if err != nil {
+	info, _ := framework.NewPodInfo(pod) // terms that don't parse are left out
+	if err := f.addPod(info, pod.Spec.NodeName); err != nil {
 		return fmt.Errorf("adding pod %s to a fork: %w", klog.KObj(pod), err)
 	}
-	node.AddPod(pod)
-	f.count(pod, 1)
 	return nil
 }
 
 // RemovePod takes a pod from the node that it names. It is an error if there is no such node, or the pod is not on it.
 func (f *Fork) RemovePod(pod *v1.Pod) error {
-	node, err := f.own(pod.Spec.NodeName)
-	if err == nil {
-		err = node.RemovePod(klog.Logger{}, pod)
-	}
-	if err != nil {
+	if err := f.removePod(pod, pod.Spec.NodeName); err != nil {
 		return fmt.Errorf("removing pod %s from a fork: %w", klog.KObj(pod), err)
 	}
-	f.count(pod, -1)
 	return nil
 }
 
 // own returns the fork's own copy of a node, for it to change.
 func (f *Fork) own(nodeName string) (*framework.NodeInfo, error) {
-	f.mu.Lock()
-	f.lists = nil
-	f.mu.Unlock()
 	if node, ok := f.changed[nodeName]; ok {
 		return node, nil
 	}
@@ -89,7 +79,15 @@ func (f *Fork) own(nodeName string) (*framework.NodeInfo, error) {
 		f.changed = map[string]*framework.NodeInfo{}
 	}
 	f.changed[nodeName] = node.Clone()
+	f.forgetLists()
 	return f.changed[nodeName], nil
+}
+
+// forgetLists has the lists made anew the next time.
+func (f *Fork) forgetLists() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lists = nil
 }
 
 func (f *Fork) find(nodeName string) (*framework.NodeInfo, error) {

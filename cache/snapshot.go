@@ -6,6 +6,7 @@ package cache
 import (
 	"fmt"
 	"iter"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -45,6 +46,9 @@ type Snapshot struct {
 
 	// changed is working space of updates.
 	changed []int
+
+	// session is that of [Snapshot.Mutable]; nil if none is open.
+	session atomic.Pointer[mutations]
 }
 
 // snapshotNode is a node in a snapshot.

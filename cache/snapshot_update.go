@@ -29,6 +29,7 @@ func (c *Cache) UpdateSnapshot(s *Snapshot) error {
 	c.mu.Lock() // it remembers what plugins see of images
 	defer c.mu.Unlock()
 	s.source = c
+	s.session.Store(nil)
 	s.update()
 	if len(s.list) == c.zones.size && len(s.names) == c.zones.size {
 		return nil

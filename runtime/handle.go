@@ -53,8 +53,16 @@ func (f *Framework) Activate(logger klog.Logger, pods map[string]*v1.Pod) {
 // SnapshotSharedLister implements fwk.Handle.
 func (f *Framework) SnapshotSharedLister() fwk.SharedLister { return f.options.Snapshot }
 
-// MutableSnapshotSharedLister implements fwk.Handle; it is nil, because pod groups are not scheduled as one.
-func (f *Framework) MutableSnapshotSharedLister() fwk.MutableSnapshotSharedLister { return nil }
+// MutableSnapshotSharedLister implements fwk.Handle: a view of the snapshot for trying out changes, which nobody else sees.
+// It is that of the snapshot's method Mutable() fwk.MutableSnapshotSharedLister, and nil if it has none.
+func (f *Framework) MutableSnapshotSharedLister() fwk.MutableSnapshotSharedLister {
+	if snapshot, ok := f.options.Snapshot.(interface {
+		Mutable() fwk.MutableSnapshotSharedLister
+	}); ok {
+		return snapshot.Mutable()
+	}
+	return nil
+}
 
 // IterateOverWaitingPods implements fwk.Handle, like [WaitingPods.Iterate].
 func (f *Framework) IterateOverWaitingPods(visit func(fwk.WaitingPod)) {

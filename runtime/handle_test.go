@@ -206,3 +206,23 @@ func TestLoggersAreNamedWhenVerbose(t *testing.T) {
 		}
 	}
 }
+
+// mutableLister is a snapshot that changes can be tried on.
+type mutableLister struct {
+	fwk.SharedLister
+	view fwk.MutableSnapshotSharedLister
+}
+
+func (m mutableLister) Mutable() fwk.MutableSnapshotSharedLister { return m.view }
+
+type changeable struct {
+	fwk.MutableSnapshotSharedLister
+}
+
+func TestHandleGivesTheMutableSnapshot(t *testing.T) {
+	view := &changeable{}
+	handle := build(t, runtime.Options{Snapshot: mutableLister{view: view}}, nil)
+	if got := handle.MutableSnapshotSharedLister(); got != view {
+		t.Errorf("got %v, want the view of the snapshot", got)
+	}
+}
