@@ -59,9 +59,17 @@ func (m *Metrics) countMoves(move *queue.PodMove, count int) {
 	m.countPool(move.From, -count)
 	m.countPool(move.To, count)
 	if queued(move.To) && !(waits(move.From) && waits(move.To)) {
-		m.incomingPods.add(labels{string(move.To), move.Cause}, count)
-		m.incomingEntities.add(labels{string(move.To), move.Cause, podType}, count)
+		m.incomingPods.add(labels{incomingPool(move.To), move.Cause}, count)
+		m.incomingEntities.add(labels{incomingPool(move.To), move.Cause, podType}, count)
 	}
+}
+
+// incomingPool is the label of the pool that pods come into: gated ones come into that of unschedulable pods.
+func incomingPool(pool queue.Pool) string {
+	if pool == queue.PoolGated {
+		pool = queue.PoolUnschedulable
+	}
+	return string(pool)
 }
 
 func (m *Metrics) countPool(pool queue.Pool, by int) {

@@ -256,7 +256,7 @@ func (c *cluster) checkQueue() {
 	c.t.Helper()
 	c.check("pending_pods", "active: 0", "backoff: 1", "gated: 1", "incomplete: 0", "pending: 0", "unschedulable: 0")
 	c.check("queued_entities", "active pod: 0", "backoff pod: 1", "gated pod: 1", "unschedulable pod: 0")
-	c.has("queue_incoming_pods_total", "active UnscheduledPodAdd: 5", "gated UnscheduledPodAdd: 1", "active NodeUpdateNodeLabel: 1",
+	c.has("queue_incoming_pods_total", "active UnscheduledPodAdd: 5", "unschedulable UnscheduledPodAdd: 1", "active NodeUpdateNodeLabel: 1",
 		"active PopFromBackoffQ: 1", "active BackoffComplete: 2")
 	c.contains("queue_incoming_pods_total", "backoff ScheduleAttemptFailure", "unschedulable ScheduleAttemptFailure")
 	c.check("unschedulable_pods",

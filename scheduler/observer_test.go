@@ -59,6 +59,15 @@ func TestObserverIsToldOfEvents(t *testing.T) {
 		{"nothing changes", func() { f.nodeUpdated(large, large) }, nil},
 		{"node deleted", func() { f.nodeDeleted(large) }, []string{"NodeDelete 0"}},
 		{"waiting pod added", func() { f.podAdded(waiting) }, []string{"UnscheduledPodAdd 0"}},
+		{"labels of the waiting pod change", func() {
+			f.podUpdated(waiting, changed(waiting, func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} }))
+		}, []string{"UnscheduledPodUpdatePodLabel 0", "UnscheduledPodUpdate 0"}},
+		{"annotations of the waiting pod change", func() {
+			f.podUpdated(waiting, changed(waiting, func(p *v1.Pod) { p.Annotations = map[string]string{"a": "b"} }))
+		}, []string{"UnscheduledPodUpdate 0"}},
+		{"waiting pod is bound", func() { f.podUpdated(waiting, changed(waiting, placedOn("n1"))) },
+			[]string{"AssignedPodAdd 0", "UnscheduledPodDelete 0"}},
+		{"bound pod deleted", func() { f.podDeleted(placed) }, []string{"AssignedPodDelete 0"}},
 		{"waiting pod deleted", func() { f.podDeleted(waiting) }, []string{"UnscheduledPodDelete 0"}},
 		{"placed pod added", func() { f.podAdded(placed) }, []string{"AssignedPodAdd 0"}},
 		{"placed pod changes", func() { f.podUpdated(placed, labelled) }, []string{"AssignedPodUpdatePodLabel 0", "AssignedPodUpdate 0"}},

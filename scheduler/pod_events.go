@@ -5,6 +5,7 @@ package scheduler
 
 import (
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	clientcache "k8s.io/client-go/tools/cache"
@@ -44,7 +45,9 @@ func (s *Scheduler) podUpdated(oldPod, newPod *v1.Pod) {
 	case assigned(newPod):
 		s.addToCache(newPod)
 		if s.responsible(oldPod) {
+			handled := s.handling(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Delete})
 			s.queue.Delete(oldPod)
+			handled()
 		}
 		if nominated := oldPod.Status.NominatedNodeName; nominated != "" && nominated != newPod.Spec.NodeName {
 			s.nominationGone(oldPod)
@@ -123,10 +126,22 @@ func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
 		}
 		return
 	}
+	queueing := s.options.Clock.Now()
 	s.queue.Update(oldPod, newPod)
+	s.handledUpdate(oldPod, newPod, s.options.Clock.Since(queueing))
 	nominated := oldPod.Status.NominatedNodeName
 	if nominated != "" && (nominated != newPod.Status.NominatedNodeName || standsLessInTheWay(oldPod, newPod)) {
 		s.nominationGone(oldPod)
+	}
+}
+
+// handledUpdate tells the observer, in addition to the update as a whole, of the specific events that the update of a waiting
+// pod consists of, as events of an unscheduled pod.
+func (s *Scheduler) handledUpdate(oldPod, newPod *v1.Pod, duration time.Duration) {
+	for _, event := range framework.PodEvents(oldPod, newPod, false) {
+		if event.ActionType != fwk.Update {
+			s.options.Observer.EventHandled(event, duration)
+		}
 	}
 }
 
