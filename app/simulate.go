@@ -114,7 +114,7 @@ func (p *program) readInput(command *cobra.Command, named string, paths []string
 	if err := leaveOutExtenders(command, config); err != nil {
 		return nil, nil, err
 	}
-	input, err := simulate.Load(paths, simulate.LoadOptions{Stdin: command.InOrStdin()})
+	input, err := simulate.Load(paths, simulate.LoadOptions{Stdin: command.InOrStdin(), Once: true})
 	return config, input, err
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/rouse-scheduler/rouse/manifest"
 )
 
-// Input is what a simulation begins with and what then happens to it. It is not changed by simulations, so that one
-// input can be replayed any number of times, also concurrently.
+// Input is what a simulation begins with and what then happens to it. Unless [LoadOptions] say Once, it is not changed by
+// simulations, so that one input can be replayed any number of times, also concurrently.
 type Input struct {
 	// Scenarios run one after the other.
 	Scenarios []*Scenario
@@ -26,6 +26,8 @@ type Input struct {
 	Warnings []string
 
 	objects []*loadedObject
+	// once tells that a replay takes the objects over, taken that one has.
+	once, taken bool
 }
 
 // loadedObject is an object of a manifest.
@@ -74,6 +76,9 @@ func (e *InputError) Unwrap() error { return e.Err }
 type LoadOptions struct {
 	// Stdin is read for the path "-"; nil makes that path an error.
 	Stdin io.Reader
+	// Once has the first replay of the input take its objects over, which needs less memory. The input cannot be replayed
+	// again.
+	Once bool
 }
 
 // Load reads files, and folders with everything in them that ends in .yaml, .yml or .json. Folders are read in the
@@ -87,6 +92,7 @@ func Load(paths []string, options LoadOptions) (*Input, error) {
 		return nil, &InputError{errors.New("nothing to simulate: name at least one file or folder of manifests")}
 	}
 	l := newLoader()
+	l.input.once = options.Once
 	for _, path := range paths {
 		l.readPath(path, options)
 	}
@@ -107,6 +113,8 @@ type loader struct {
 	faults manifest.ErrorList
 	// defined has where each object was first read.
 	defined map[string]source
+	// shared has the resource lists that were read, so that equal ones are kept once.
+	shared sharedResources
 	// warned finds the warnings by what they are about; indices is what does not matter in a field for that.
 	warnings []*warning
 	warned   map[string]*warning
@@ -117,6 +125,7 @@ func newLoader() *loader {
 	return &loader{
 		kinds:   newKindTable(),
 		defined: make(map[string]source),
+		shared:  make(sharedResources),
 		warned:  make(map[string]*warning),
 		indices: regexp.MustCompile(`^.*steps\[\d+\]\.(create|patch|delete)\.?|\[\d+\]`),
 	}
@@ -136,7 +145,8 @@ func (l *loader) finish() (*Input, error) {
 	for _, warning := range l.warnings {
 		l.input.Warnings = append(l.input.Warnings, warning.String())
 	}
-	return &l.input, nil
+	input := l.input // on its own, not with everything that the loader had to know
+	return &input, nil
 }
 
 func (l *loader) readPath(path string, options LoadOptions) {

@@ -4,6 +4,7 @@
 package simulate_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -244,5 +245,41 @@ func TestInputIsNotChangedByARun(t *testing.T) {
 		if diff := cmp.Diff(reports[0], report); diff != "" {
 			t.Errorf("a run of the same input differs (-first +other):\n%s", diff)
 		}
+	}
+}
+
+func TestInputThatIsReplayedOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cluster.yaml")
+	text := documents(node("n1", ""), pod("a", "1", ""), pod("b", "1", ""), scenario("{at: 1s, create: "+pod("c", "1", "")+"}"))
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	input, err := simulate.Load([]string{path}, simulate.LoadOptions{Once: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := simulate.Run(t.Context(), input, simulate.Options{Trace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(encode(t, run(t, text, simulate.Options{Trace: true})), encode(t, report)); diff != "" {
+		t.Errorf("the report differs from that of an input that stays as it is (-want +got):\n%s", diff)
+	}
+	var wrong *simulate.InputError
+	if _, err := simulate.Run(t.Context(), input, simulate.Options{}); !errors.As(err, &wrong) {
+		t.Errorf("the second replay: got error %v, want an InputError", err)
+	}
+}
+
+func TestEqualResourcesOfSeveralPods(t *testing.T) {
+	report := run(t, documents(node("n1", ""), pod("a", "1000m", ""), pod("b", "1", ""), pod("c", "1", ""),
+		scenario("{at: 1s, patch: {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}}}",
+			"{at: 2s, create: "+pod("d", "1", "")+"}")), simulate.Options{})
+	if got := states(report)["default/d"].Pool; got != simulate.PoolUnschedulable {
+		t.Errorf("a pod of 1 beside pods of 2, 1 and 1 on a node of 4 is %s", got)
+	}
+	report = run(t, documents(node("n1", ""), pod("a", "1", ""), pod("b", "1", ""), pod("c", "1", ""), pod("d", "1", "")), simulate.Options{})
+	if report.Summary.Bound != 4 {
+		t.Errorf("%d of 4 pods fit, want all", report.Summary.Bound)
 	}
 }

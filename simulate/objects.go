@@ -146,6 +146,7 @@ func (l *loader) decodeObject(from source, data []byte, header manifest.Header) 
 		typed.SetNamespace("default")
 	}
 	setDefaults(typed)
+	l.shared.share(typed)
 	return typed, nil
 }
 

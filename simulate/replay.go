@@ -33,6 +33,12 @@ func (c *Cluster) ReplayUntil(input *Input, end Time) error {
 var errEnd = errors.New("the replay is at its end")
 
 func (c *Cluster) replay(input *Input, end *time.Time) error {
+	if input.taken {
+		return &InputError{errors.New("the input was loaded to be replayed once, and has been; load it again without Once")}
+	}
+	if input.once {
+		input.taken = true
+	}
 	c.warnings = append(c.warnings, input.Warnings...)
 	for _, scenario := range input.Scenarios {
 		c.progress.total += len(scenario.Steps)
@@ -67,7 +73,7 @@ type replay struct {
 }
 
 func (r *replay) run(input *Input) error {
-	if err := r.createAll(input.objects); err != nil {
+	if err := r.createAll(input); err != nil {
 		return err
 	}
 	for _, scenario := range input.Scenarios {
@@ -107,8 +113,11 @@ func (r *replay) stop() error {
 	return errEnd
 }
 
-func (r *replay) createAll(objects []*loadedObject) error {
-	for _, loaded := range objects {
+func (r *replay) createAll(input *Input) error {
+	for i, loaded := range input.objects {
+		if input.once {
+			input.objects[i] = nil
+		}
 		k := r.resolve(r.store.kinds.find(kindOf(loaded.object)))
 		if !r.meaningful(k) {
 			continue
