@@ -80,6 +80,9 @@ func (s *preemptionSide) preempt(t *testing.T, c preemptionCase) preemptionOutco
 	var outcome preemptionOutcome
 	result, status := s.RunPostFilterPlugins(ctx, s.state, c.pod, statuses)
 	outcome.Status = fmt.Sprintf("%v %s", status.Code(), status.Message())
+	if status.IsError() {
+		outcome.Status = status.Code().String() // how errors are worded is not compared
+	}
 	if result != nil && result.NominatingInfo != nil {
 		outcome.Nomination = fmt.Sprintf("%d %q", result.NominatingMode, result.NominatedNodeName)
 	}
