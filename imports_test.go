@@ -29,9 +29,9 @@ type layer struct {
 func layers() []layer {
 	var (
 		belowQueue     = []string{"framework"}
-		belowRuntime   = []string{"profiles", "manifest", "framework"}
-		belowPlugins   = []string{"apiwrite", "runtime", "profiles", "framework"}
-		belowScheduler = []string{"plugins", "apiwrite", "runtime", "queue", "cache", "profiles", "manifest", "framework"}
+		belowRuntime   = []string{"profiles", "internal/manifest", "framework"}
+		belowPlugins   = []string{"internal/apiwrite", "runtime", "profiles", "framework"}
+		belowScheduler = []string{"plugins", "internal/apiwrite", "runtime", "queue", "cache", "profiles", "internal/manifest", "framework"}
 		belowSimulate  = append([]string{"scheduler"}, belowScheduler...)
 		belowInspect   = append([]string{"simulate"}, belowSimulate...)
 		belowApp       = append([]string{"inspect"}, belowInspect...)
@@ -39,22 +39,21 @@ func layers() []layer {
 	return []layer{
 		{folder: ".", may: nil},
 		{folder: "cmd/rouse", may: []string{"app"}},
-		{folder: "app", may: append([]string{"features", "extender", "metrics"}, belowApp...)},
+		{folder: "app", may: append([]string{"scheduler/extender", "scheduler/metrics"}, belowApp...)},
 		{folder: "inspect", may: belowInspect},
-		{folder: "features", may: nil},
-		{folder: "extender", may: []string{"profiles", "framework"}},
 		{folder: "plugintest", may: belowInspect},
 		{folder: "simulate", may: append([]string{"internal/fuzzlimit"}, belowSimulate...)},
-		{folder: "metrics", may: belowSimulate},
+		{folder: "scheduler/metrics", may: belowSimulate},
+		{folder: "scheduler/extender", may: []string{"profiles", "framework"}},
 		{folder: "scheduler", may: belowScheduler},
 		{folder: "plugins", may: belowPlugins},
 		{folder: "runtime", may: belowRuntime},
-		{folder: "apiwrite", may: nil},
 		{folder: "queue", may: belowQueue},
 		{folder: "cache", may: belowQueue},
-		{folder: "profiles", may: []string{"internal/fuzzlimit", "manifest", "framework"}},
-		{folder: "manifest", may: []string{"internal/fuzzlimit"}},
+		{folder: "profiles", may: []string{"internal/fuzzlimit", "internal/manifest", "framework"}},
 		{folder: "framework", may: []string{"internal/fuzzlimit"}},
+		{folder: "internal/apiwrite", may: nil},
+		{folder: "internal/manifest", may: []string{"internal/fuzzlimit"}},
 		{folder: "internal/fuzzlimit", may: nil},
 	}
 }

@@ -23,7 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	restclient "k8s.io/client-go/rest"
 
-	"github.com/rouse-scheduler/rouse/app/serving"
+	"github.com/rouse-scheduler/rouse/app/internal/serving"
 	"github.com/rouse-scheduler/rouse/inspect"
 )
 

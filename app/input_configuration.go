@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rouse-scheduler/rouse/manifest"
+	"github.com/rouse-scheduler/rouse/internal/manifest"
 )
 
 const configurationKind = "KubeSchedulerConfiguration"

@@ -11,7 +11,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/manifest"
+	"github.com/rouse-scheduler/rouse/internal/manifest"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )

@@ -17,7 +17,7 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/klog/v2"
 
-	"github.com/rouse-scheduler/rouse/app/options"
+	"github.com/rouse-scheduler/rouse/app/internal/options"
 	"github.com/rouse-scheduler/rouse/inspect"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"

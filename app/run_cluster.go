@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
-	"github.com/rouse-scheduler/rouse/app/access"
-	"github.com/rouse-scheduler/rouse/app/options"
+	"github.com/rouse-scheduler/rouse/app/internal/access"
+	"github.com/rouse-scheduler/rouse/app/internal/options"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )

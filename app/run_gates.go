@@ -4,7 +4,7 @@
 package app
 
 import (
-	"github.com/rouse-scheduler/rouse/features"
+	"github.com/rouse-scheduler/rouse/app/internal/features"
 	"github.com/rouse-scheduler/rouse/plugins/defaultpreemption"
 	"github.com/rouse-scheduler/rouse/plugins/nodevolumelimits"
 	"github.com/rouse-scheduler/rouse/plugins/volumebinding"

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/rouse-scheduler/rouse/features"
+	"github.com/rouse-scheduler/rouse/app/internal/features"
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )

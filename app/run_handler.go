@@ -12,8 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 	zpagesfeatures "k8s.io/component-base/zpages/features"
 
-	"github.com/rouse-scheduler/rouse/app/serving"
-	"github.com/rouse-scheduler/rouse/metrics/resources"
+	"github.com/rouse-scheduler/rouse/app/internal/serving"
+	"github.com/rouse-scheduler/rouse/scheduler/metrics/resources"
 )
 
 // componentName is what the process calls itself.

@@ -12,9 +12,9 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/rouse-scheduler/rouse/app/access"
-	"github.com/rouse-scheduler/rouse/app/options"
-	"github.com/rouse-scheduler/rouse/app/serving"
+	"github.com/rouse-scheduler/rouse/app/internal/access"
+	"github.com/rouse-scheduler/rouse/app/internal/options"
+	"github.com/rouse-scheduler/rouse/app/internal/serving"
 )
 
 // drained is how long the requests that are being answered may take once the server is to stop.

@@ -10,8 +10,8 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/workqueue" // of the controllers for certificates
 	"k8s.io/klog/v2"
 
-	"github.com/rouse-scheduler/rouse/metrics"
 	"github.com/rouse-scheduler/rouse/scheduler"
+	"github.com/rouse-scheduler/rouse/scheduler/metrics"
 )
 
 // measure has a scheduler measured in the registry of the process; the result is nil if that measures another one.

@@ -14,13 +14,13 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/klog/v2"
 
-	"github.com/rouse-scheduler/rouse/app/options"
-	"github.com/rouse-scheduler/rouse/extender"
+	"github.com/rouse-scheduler/rouse/app/internal/options"
 	"github.com/rouse-scheduler/rouse/inspect"
-	"github.com/rouse-scheduler/rouse/metrics"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
+	"github.com/rouse-scheduler/rouse/scheduler/extender"
+	"github.com/rouse-scheduler/rouse/scheduler/metrics"
 )
 
 // tolerated is how long beyond its lease a leader may go without renewing it before its health check fails.

@@ -12,7 +12,7 @@ import (
 	componentconfig "k8s.io/component-base/config"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/rouse-scheduler/rouse/manifest"
+	"github.com/rouse-scheduler/rouse/internal/manifest"
 )
 
 // Configuration is a KubeSchedulerConfiguration with every default filled in.

@@ -11,7 +11,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/rouse-scheduler/rouse/manifest"
+	"github.com/rouse-scheduler/rouse/internal/manifest"
 )
 
 // withoutPositions removes "file:line:column: " from errors, after checking that it

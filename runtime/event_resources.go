@@ -16,7 +16,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/manifest"
+	"github.com/rouse-scheduler/rouse/internal/manifest"
 )
 
 // EventResourceError says that a plugin registered events of a resource that can never be announced, because no resource

@@ -15,7 +15,7 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/apiwrite"
+	"github.com/rouse-scheduler/rouse/internal/apiwrite"
 )
 
 // settleLimit is how long a pod whose binding has failed keeps its place because nobody knows whether it has.

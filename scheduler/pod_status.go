@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/apiwrite"
+	"github.com/rouse-scheduler/rouse/internal/apiwrite"
 )
 
 // podKey is how errors name a pod.

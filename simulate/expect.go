@@ -12,7 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/manifest"
+	"github.com/rouse-scheduler/rouse/internal/manifest"
 )
 
 // Expectation is what should have become of pods when its step is reached.

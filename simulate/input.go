@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rouse-scheduler/rouse/manifest"
+	"github.com/rouse-scheduler/rouse/internal/manifest"
 )
 
 // Input is what a simulation begins with and what then happens to it. Unless [LoadOptions] say Once, it is not changed by

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/rouse-scheduler/rouse/manifest"
+	"github.com/rouse-scheduler/rouse/internal/manifest"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/apiwrite"
+	"github.com/rouse-scheduler/rouse/internal/apiwrite"
 )
 
 // Bind implements fwk.BindPlugin. The call is retried a few times while the API server can't be reached or has trouble

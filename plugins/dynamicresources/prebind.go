@@ -18,7 +18,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/apiwrite"
+	"github.com/rouse-scheduler/rouse/internal/apiwrite"
 )
 
 // PreBindPreFlight implements fwk.PreBindPlugin. PreBind is skipped for a pod without claims.

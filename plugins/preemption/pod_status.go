@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
-	"github.com/rouse-scheduler/rouse/apiwrite"
+	"github.com/rouse-scheduler/rouse/internal/apiwrite"
 )
 
 // podKey is how errors, and the map of pods to activate, name a pod.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	basemetrics "k8s.io/component-base/metrics"
 
-	"github.com/rouse-scheduler/rouse/metrics"
 	"github.com/rouse-scheduler/rouse/scheduler"
+	"github.com/rouse-scheduler/rouse/scheduler/metrics"
 )
 
 // rouseDecider makes decisions with Rouse. The informers are never started, and what would bind the pods is dropped.

@@ -31,8 +31,8 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 	upstreamscheduler "k8s.io/kubernetes/pkg/scheduler"
 
-	"github.com/rouse-scheduler/rouse/metrics"
 	"github.com/rouse-scheduler/rouse/scheduler"
+	"github.com/rouse-scheduler/rouse/scheduler/metrics"
 )
 
 // TestMetricsHaveTheSameLabels plays one history to both schedulers and compares which series they have afterwards, and of
