@@ -14,7 +14,7 @@ import (
 // applyGates switches in a scheduler what feature gates say, beside those that concern the process.
 func applyGates(gates *features.Gates, options *scheduler.Options) {
 	options.DisablePopFromBackoff = !gates.Enabled(features.SchedulerPopFromBackoffQ)
-	options.DisableAnnouncements = !gates.Enabled(features.NominatedNodeNameForExpectation)
+	options.DisableNominatedNodeName = !gates.Enabled(features.NominatedNodeNameForExpectation)
 	if !gates.Enabled(features.SchedulerAsyncPreemption) {
 		options.Registry[defaultpreemption.Name] = defaultpreemption.NewSynchronous
 	}

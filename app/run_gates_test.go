@@ -24,7 +24,7 @@ func TestGatesSwitch(t *testing.T) {
 	}{
 		{gate: "", want: nil},
 		{gate: "SchedulerPopFromBackoffQ", want: []string{"DisablePopFromBackoff"}},
-		{gate: "NominatedNodeNameForExpectation", want: []string{"DisableAnnouncements"}},
+		{gate: "NominatedNodeNameForExpectation", want: []string{"DisableNominatedNodeName"}},
 		{gate: "SchedulerAsyncPreemption", want: []string{"plugin DefaultPreemption"}},
 		{gate: "StorageCapacityScoring", want: []string{"plugin VolumeBinding"}},
 		{gate: "VolumeLimitScaling", want: []string{"plugin NodeVolumeLimits"}},
@@ -67,8 +67,8 @@ func switched(options scheduler.Options) []string {
 	if options.DisablePopFromBackoff {
 		names = append(names, "DisablePopFromBackoff")
 	}
-	if options.DisableAnnouncements {
-		names = append(names, "DisableAnnouncements")
+	if options.DisableNominatedNodeName {
+		names = append(names, "DisableNominatedNodeName")
 	}
 	inTree := plugins.NewInTreeRegistry()
 	for name, factory := range options.Registry {

@@ -239,9 +239,9 @@ func (f *follower) checkSlots(t *testing.T, m *model, before int64) {
 	listed, _ := s.List()
 	for i, info := range listed {
 		name := info.Node().Name
-		slot, ok := s.Slot(name)
-		if !ok || s.NodeAt(slot) != info || s.SlotOrder()[i] != slot || slot < 0 || slot >= s.SlotCount() {
-			t.Errorf("node %s has slot %d, %v; SlotOrder says %d of %d, which has %v", name, slot, ok, s.SlotOrder()[i], s.SlotCount(), s.NodeAt(slot))
+		slot, ok := s.NodeIndex(name)
+		if !ok || s.NodeAt(slot) != info || s.ListOrder()[i] != slot || slot < 0 || slot >= s.IndexCount() {
+			t.Errorf("node %s has slot %d, %v; ListOrder says %d of %d, which has %v", name, slot, ok, s.ListOrder()[i], s.IndexCount(), s.NodeAt(slot))
 		}
 		if _, taken := infos[slot]; taken {
 			t.Errorf("slot %d has two nodes", slot)
@@ -274,7 +274,7 @@ func (f *follower) checkSlots(t *testing.T, m *model, before int64) {
 			t.Errorf("slot %d did not change", slot)
 		}
 	}
-	for slot := range s.SlotCount() {
+	for slot := range s.IndexCount() {
 		if f.infos[slot] != infos[slot] && !changed[slot] {
 			t.Errorf("the change of slot %d is not yielded", slot)
 		}

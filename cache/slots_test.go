@@ -51,7 +51,7 @@ func TestSlots(t *testing.T) {
 	var s Snapshot
 	slot := func(name string) int {
 		t.Helper()
-		slot, ok := s.Slot(name)
+		slot, ok := s.NodeIndex(name)
 		if !ok {
 			t.Fatalf("node %s has no slot", name)
 		}
@@ -66,10 +66,10 @@ func TestSlots(t *testing.T) {
 	must(t, c.AddPod(makePod("early", "placeholder")))
 	update(t, c, &s)
 	a, b, last := slot("a"), slot("b"), slot("c")
-	if got := []int{a, b, last}; !cmp.Equal(got, []int{0, 1, 2}) || s.SlotCount() != 3 {
-		t.Errorf("slots %v of %d, want 0, 1, 2 of 3", got, s.SlotCount())
+	if got := []int{a, b, last}; !cmp.Equal(got, []int{0, 1, 2}) || s.IndexCount() != 3 {
+		t.Errorf("slots %v of %d, want 0, 1, 2 of 3", got, s.IndexCount())
 	}
-	if _, ok := s.Slot("placeholder"); ok {
+	if _, ok := s.NodeIndex("placeholder"); ok {
 		t.Error("a node that has not been seen has a slot")
 	}
 	for _, free := range []int{-1, 3, 1 << 30} {
@@ -86,7 +86,7 @@ func TestSlots(t *testing.T) {
 		if slot("b") != b || slot("c") != last {
 			t.Errorf("slots moved to %d and %d", slot("b"), slot("c"))
 		}
-		if _, ok := s.Slot("a"); ok || s.NodeAt(a) != nil {
+		if _, ok := s.NodeIndex("a"); ok || s.NodeAt(a) != nil {
 			t.Error("a removed node still has its slot")
 		}
 	})
@@ -94,8 +94,8 @@ func TestSlots(t *testing.T) {
 		must(t, c.AddNode(makeNode("d")))
 		must(t, c.AddNode(makeNode("e")))
 		update(t, c, &s)
-		if slot("d") != a || slot("e") != 3 || s.SlotCount() != 4 {
-			t.Errorf("d has slot %d, e has slot %d of %d; want %d, 3 of 4", slot("d"), slot("e"), s.SlotCount(), a)
+		if slot("d") != a || slot("e") != 3 || s.IndexCount() != 4 {
+			t.Errorf("d has slot %d, e has slot %d of %d; want %d, 3 of 4", slot("d"), slot("e"), s.IndexCount(), a)
 		}
 	})
 	t.Run("two nodes swap slots between two updates", func(t *testing.T) {
@@ -113,9 +113,9 @@ func TestSlots(t *testing.T) {
 			t.Errorf("order of the same nodes (-before +after):\n%s", diff)
 		}
 		infos, _ := s.List()
-		for i, slot := range s.SlotOrder() {
+		for i, slot := range s.ListOrder() {
 			if s.NodeAt(slot) != infos[i] {
-				t.Errorf("SlotOrder()[%d] = %d, which is not the slot of node %s", i, slot, infos[i].Node().Name)
+				t.Errorf("ListOrder()[%d] = %d, which is not the slot of node %s", i, slot, infos[i].Node().Name)
 			}
 		}
 	})

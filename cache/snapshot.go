@@ -15,10 +15,10 @@ import (
 )
 
 var (
-	_ fwk.SharedLister      = &Snapshot{}
-	_ fwk.NodeInfoLister    = &Snapshot{}
-	_ fwk.StorageInfoLister = &Snapshot{}
-	_ framework.SlotLister  = &Snapshot{}
+	_ fwk.SharedLister          = &Snapshot{}
+	_ fwk.NodeInfoLister        = &Snapshot{}
+	_ fwk.StorageInfoLister     = &Snapshot{}
+	_ framework.IndexedSnapshot = &Snapshot{}
 )
 
 // Snapshot is the live nodes of a [Cache] at one moment, with their pods. The zero value is an empty snapshot, ready
@@ -136,8 +136,8 @@ func (s *Snapshot) NodeCount() int { return len(s.list) }
 // that found a change; see [Snapshot.ChangedSince].
 func (s *Snapshot) Generation() int64 { return s.generation }
 
-// Slot returns the slot of a node, and whether the node is in the snapshot.
-func (s *Snapshot) Slot(nodeName string) (int, bool) {
+// NodeIndex returns the slot of a node, and whether the node is in the snapshot.
+func (s *Snapshot) NodeIndex(nodeName string) (int, bool) {
 	node, ok := s.names[nodeName]
 	if !ok {
 		return 0, false
@@ -153,11 +153,11 @@ func (s *Snapshot) NodeAt(slot int) fwk.NodeInfo {
 	return s.slots[slot].info
 }
 
-// SlotCount returns a number that every slot in use is less than: the length of an array with a place for each.
-func (s *Snapshot) SlotCount() int { return len(s.slots) }
+// IndexCount returns a number that every slot in use is less than: the length of an array with a place for each.
+func (s *Snapshot) IndexCount() int { return len(s.slots) }
 
-// SlotOrder returns the slots of the nodes in [Snapshot.List], index by index. It allocates nothing.
-func (s *Snapshot) SlotOrder() []int { return s.order }
+// ListOrder returns the slots of the nodes in [Snapshot.List], index by index. It allocates nothing.
+func (s *Snapshot) ListOrder() []int { return s.order }
 
 // ChangedSince yields the slots that changed after a generation that [Snapshot.Generation] returned earlier (zero:
 // ever), the latest change first. A slot changes when the node in it, or a pod on that node, is added, updated or

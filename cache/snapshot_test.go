@@ -25,8 +25,8 @@ func TestEmptySnapshot(t *testing.T) {
 			for slot := range s.ChangedSince(0) {
 				t.Errorf("slot %d changed", slot)
 			}
-			if s.SlotCount() != 0 || s.NodeCount() != 0 || s.Generation() != 0 {
-				t.Errorf("%d slots, %d nodes, generation %d", s.SlotCount(), s.NodeCount(), s.Generation())
+			if s.IndexCount() != 0 || s.NodeCount() != 0 || s.Generation() != 0 {
+				t.Errorf("%d slots, %d nodes, generation %d", s.IndexCount(), s.NodeCount(), s.Generation())
 			}
 		})
 	}
@@ -189,7 +189,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 		infos, _ := lister.NodeInfos().List()
 		affinity, _ := lister.NodeInfos().HavePodsWithAffinityList()
 		antiAffinity, _ := lister.NodeInfos().HavePodsWithRequiredAntiAffinityList()
-		if len(infos)+len(affinity)+len(antiAffinity)+len(s.SlotOrder()) != 12 {
+		if len(infos)+len(affinity)+len(antiAffinity)+len(s.ListOrder()) != 12 {
 			t.Error("a list is not complete")
 		}
 		if _, err := lister.NodeInfos().Get("2"); err != nil {

@@ -12,27 +12,27 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// SlotLister is what a snapshot offers, beside the official lister, to code that keeps what it knows about nodes from
+// IndexedSnapshot is what a snapshot offers, beside the official lister, to code that keeps what it knows about nodes from
 // one scheduling cycle to the next: every node has a slot, a small integer that stays the same for as long as the node
 // lives, so that knowledge lies in flat arrays, and the slots that changed can be asked for. Plugins get it by asserting
 // the type of fwk.Handle.SnapshotSharedLister.
 //
 // It may be read by many goroutines, but not while the snapshot is being updated, which happens between cycles.
-type SlotLister interface {
+type IndexedSnapshot interface {
 	fwk.SharedLister
 	// Generation grows with every update that found a change; zero before the first.
 	Generation() int64
 	// NodeCount is the number of nodes.
 	NodeCount() int
-	// SlotCount is larger than every slot in use.
-	SlotCount() int
+	// IndexCount is larger than every slot in use.
+	IndexCount() int
 	// NodeAt returns the node in a slot, nil if there is none.
 	NodeAt(slot int) fwk.NodeInfo
 	// Slot returns the slot of a node, and whether there is such a node.
-	Slot(nodeName string) (int, bool)
-	// SlotOrder returns the slots of the nodes in NodeInfos().List(), index by index. It must not be changed. An update may
+	NodeIndex(nodeName string) (int, bool)
+	// ListOrder returns the slots of the nodes in NodeInfos().List(), index by index. It must not be changed. An update may
 	// replace the elements of both, but each by a node of the same name: with other nodes, the list is a new one.
-	SlotOrder() []int
+	ListOrder() []int
 	// ChangedSince yields the slots whose node, or whose pods, changed after a generation, once each.
 	ChangedSince(generation int64) iter.Seq[int]
 }
@@ -48,13 +48,13 @@ type FilterKeyPlugin interface {
 	AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, ok bool)
 }
 
-// FilterSlotsPlugin is an optional interface of Filter plugins that answer about many nodes in one call faster than in
+// BatchFilterPlugin is an optional interface of Filter plugins that answer about many nodes in one call faster than in
 // many. It does not change what is answered.
-type FilterSlotsPlugin interface {
+type BatchFilterPlugin interface {
 	fwk.FilterPlugin
-	// FilterSlots sets statuses[i], which is nil before, to what Filter would say of the node in slots[i]. The statuses
+	// FilterBatch sets statuses[i], which is nil before, to what Filter would say of the node in slots[i]. The statuses
 	// may be shared. It is called concurrently for different slots of one cycle. A failure is returned.
-	FilterSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes SlotLister, slots []int, statuses []*fwk.Status) *fwk.Status
+	FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot, slots []int, statuses []*fwk.Status) *fwk.Status
 }
 
 // Scale is how the raw scores of a plugin become scores from 0 to 100.
@@ -81,13 +81,13 @@ type ScoreKeyPlugin interface {
 	Scale() Scale
 }
 
-// ScoreSlotsPlugin is an optional interface beside [ScoreKeyPlugin] for plugins that score many nodes in one call faster
+// BatchScorePlugin is an optional interface beside [ScoreKeyPlugin] for plugins that score many nodes in one call faster
 // than in many.
-type ScoreSlotsPlugin interface {
+type BatchScorePlugin interface {
 	ScoreKeyPlugin
-	// ScoreSlots sets scores[i] to what Score would say of the node in slots[i]. It is called concurrently for different
+	// ScoreBatch sets scores[i] to what Score would say of the node in slots[i]. It is called concurrently for different
 	// slots of one cycle.
-	ScoreSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes SlotLister, slots []int, scores []int64) *fwk.Status
+	ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot, slots []int, scores []int64) *fwk.Status
 }
 
 // ScoreAllPlugin is an optional interface of Score plugins whose score of a node hangs on other nodes, and which keep
@@ -97,10 +97,10 @@ type ScoreAllPlugin interface {
 	fwk.ScorePlugin
 	// PreScoreAll prepares for ScoreAll without the list of nodes that take the pod. Skip means that all scores are
 	// zero.
-	PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes SlotLister) *fwk.Status
+	PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot) *fwk.Status
 	// ScoreAll sets scores[i] to the final score, from 0 to 100, of the node in slots[i]; the slots are those of all
 	// nodes that take the pod.
-	ScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes SlotLister, slots []int, scores []int64) *fwk.Status
+	ScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot, slots []int, scores []int64) *fwk.Status
 }
 
 // AppendKeyString appends a string to a key such that different series of strings and integers give different keys.

@@ -18,8 +18,8 @@ type EventAction struct {
 	Bit fwk.ActionType
 }
 
-// EventResource is one row of the table of events: a kind of object whose changes can wake pods.
-type EventResource struct {
+// WatchedResource is one row of the table of events: a kind of object whose changes can wake pods.
+type WatchedResource struct {
 	// Name is the official name that plugins register, such as Node or storage.k8s.io/CSINode.
 	Name fwk.EventResource
 	// Informer is the API resource whose informer delivers the events.
@@ -47,7 +47,7 @@ func Actions() []EventAction {
 
 // Resources returns the table of events: every resource that the scheduler watches without being told how. Resources
 // that are not in it are custom ones, or others of the API server, named plural.version.group (see [ParseCustomResource]).
-func Resources() []EventResource {
+func Resources() []WatchedResource {
 	core := schema.GroupVersion{Version: "v1"}
 	storage := schema.GroupVersion{Group: "storage.k8s.io", Version: "v1"}
 	devices := schema.GroupVersion{Group: "resource.k8s.io", Version: "v1"}
@@ -83,9 +83,9 @@ func Resources() []EventResource {
 		{name: fwk.PodGroup, version: groups, plural: "podgroups", optional: true},
 		{name: fwk.CompositePodGroup, version: compositeGroups, plural: "compositepodgroups", optional: true},
 	}
-	table := make([]EventResource, len(rows))
+	table := make([]WatchedResource, len(rows))
 	for i, row := range rows {
-		table[i] = EventResource{Name: row.name, Informer: row.version.WithResource(row.plural), Optional: row.optional}
+		table[i] = WatchedResource{Name: row.name, Informer: row.version.WithResource(row.plural), Optional: row.optional}
 		switch {
 		case row.name == fwk.UnscheduledPod: // announces nothing
 		case row.specific == fwk.None:
@@ -133,13 +133,13 @@ func ActionNames(combination fwk.ActionType) []string {
 }
 
 // LookupResource returns the row of the table for a registered name; false for custom resources and wildcards.
-func LookupResource(name fwk.EventResource) (EventResource, bool) {
+func LookupResource(name fwk.EventResource) (WatchedResource, bool) {
 	for _, row := range Resources() {
 		if row.Name == name {
 			return row, true
 		}
 	}
-	return EventResource{}, false
+	return WatchedResource{}, false
 }
 
 // ParseCustomResource reads the name of a resource that the table does not have, plural.version.group, such as

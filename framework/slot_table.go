@@ -9,26 +9,26 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// SlotTable keeps what follows from each node alone, by slot and one beside the other in memory, and brings it up to date
-// from what changed in a snapshot. Make one with [NewSlotTable]. It is safe for concurrent use; rows must not be changed.
-type SlotTable[Row any] struct {
+// NodeTable keeps what follows from each node alone, by slot and one beside the other in memory, and brings it up to date
+// from what changed in a snapshot. Make one with [NewNodeTable]. It is safe for concurrent use; rows must not be changed.
+type NodeTable[Row any] struct {
 	newRow func(node fwk.NodeInfo) Row
 
 	// mu guards the fields below.
 	mu         sync.Mutex
-	nodes      SlotLister
+	nodes      IndexedSnapshot
 	generation int64
 	rows       []Row
 }
 
-// NewSlotTable returns an empty table whose rows newRow makes. It is called again for a node whenever it has changed.
-func NewSlotTable[Row any](newRow func(node fwk.NodeInfo) Row) *SlotTable[Row] {
-	return &SlotTable[Row]{newRow: newRow}
+// NewNodeTable returns an empty table whose rows newRow makes. It is called again for a node whenever it has changed.
+func NewNodeTable[Row any](newRow func(node fwk.NodeInfo) Row) *NodeTable[Row] {
+	return &NodeTable[Row]{newRow: newRow}
 }
 
 // Rows brings the table up to date and returns it, by slot. Rows of slots without a node mean nothing. The slice is good
 // until the snapshot changes.
-func (t *SlotTable[Row]) Rows(nodes SlotLister) []Row {
+func (t *NodeTable[Row]) Rows(nodes IndexedSnapshot) []Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.nodes != nodes {
@@ -37,7 +37,7 @@ func (t *SlotTable[Row]) Rows(nodes SlotLister) []Row {
 	if t.generation == nodes.Generation() {
 		return t.rows
 	}
-	if missing := nodes.SlotCount() - len(t.rows); missing > 0 {
+	if missing := nodes.IndexCount() - len(t.rows); missing > 0 {
 		t.rows = append(t.rows, make([]Row, missing)...)
 	}
 	for slot := range nodes.ChangedSince(t.generation) {

@@ -38,8 +38,8 @@ var (
 //
 // [RunAudit] does all that.
 type Auditor struct {
-	scheduler.NoObserver
-	queue.NoQueueObserver
+	scheduler.NopObserver
+	queue.NopQueueObserver
 
 	ctx     context.Context
 	cluster *simulate.Cluster

@@ -167,7 +167,7 @@ func resourceRank(name string) int {
 		return -1
 	}
 	table := framework.Resources()
-	if at := slices.IndexFunc(table, func(row framework.EventResource) bool { return string(row.Name) == name }); at >= 0 {
+	if at := slices.IndexFunc(table, func(row framework.WatchedResource) bool { return string(row.Name) == name }); at >= 0 {
 		return at
 	}
 	return len(table)

@@ -43,8 +43,8 @@ var (
 //
 // It is safe for concurrent use. Requests are answered one at a time.
 type LiveExplainer struct {
-	scheduler.NoObserver
-	queue.NoQueueObserver
+	scheduler.NopObserver
+	queue.NopQueueObserver
 
 	ctx       context.Context
 	scheduler *scheduler.Scheduler

@@ -38,8 +38,8 @@ var (
 //	...
 //	explanation, err := explainer.Explain(inspect.DefaultNodes)
 type Explainer struct {
-	scheduler.NoObserver
-	queue.NoQueueObserver
+	scheduler.NopObserver
+	queue.NopQueueObserver
 
 	ctx             context.Context
 	namespace, name string

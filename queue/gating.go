@@ -77,7 +77,7 @@ func (q *Queue) observedGate(pod *queuedPod, time *time.Time) *gate {
 		rejector = closed.name
 	}
 	now := q.clock.Now()
-	q.observer.GatesAsked(pod.gates.profile, rejector, now.Sub(*time))
+	q.observer.PreEnqueueRan(pod.gates.profile, rejector, now.Sub(*time))
 	*time = now
 	return closed
 }

@@ -13,7 +13,7 @@ import (
 
 // tally derives metrics from what an observer sees.
 type tally struct {
-	NoQueueObserver
+	NopQueueObserver
 
 	pools      map[Pool]int
 	rejectors  map[string]int

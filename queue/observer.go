@@ -13,11 +13,11 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// Observer is told what happens in a queue, for traces and metrics. Embed [NoQueueObserver] to be told only some of it.
+// Observer is told what happens in a queue, for traces and metrics. Embed [NopQueueObserver] to be told only some of it.
 //
 // Its methods run with locks of the queue held: they must be quick, must not call the queue, and must not keep or
 // change what they are given beyond the pods themselves, which are immutable. Calls of PodMoved and InFlightEvents are
-// made one at a time, and in the order in which things happened; so are those of HintEvaluated, GatesAsked and
+// made one at a time, and in the order in which things happened; so are those of HintEvaluated, PreEnqueueRan and
 // EventNarrowed among themselves, but a pod can be popped meanwhile.
 type Observer interface {
 	// PodMoved is called for every change of pool, and when a gate in the way gave a pod one rejector more without
@@ -27,9 +27,9 @@ type Observer interface {
 	PodMoved(PodMove)
 	// HintEvaluated is called for every answer of a queueing hint.
 	HintEvaluated(HintResult)
-	// GatesAsked is called when the PreEnqueue plugins of a pod were asked until one rejected it, if there are any. The
+	// PreEnqueueRan is called when the PreEnqueue plugins of a pod were asked until one rejected it, if there are any. The
 	// rejector is that one; it is empty if the gates are open.
-	GatesAsked(profile, rejector string, duration time.Duration)
+	PreEnqueueRan(profile, rejector string, duration time.Duration)
 	// EventNarrowed is called when a PreQueueingHintFn was asked which pods an event is about; narrowed is false if it
 	// said all, or failed.
 	EventNarrowed(plugin string, narrowed bool)

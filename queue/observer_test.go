@@ -42,7 +42,7 @@ func (s *script) HintEvaluated(result HintResult) {
 	s.lines = append(s.lines, line)
 }
 
-func (s *script) GatesAsked(profile, rejector string, _ time.Duration) {
+func (s *script) PreEnqueueRan(profile, rejector string, _ time.Duration) {
 	line := profile + ": gates open"
 	if rejector != "" {
 		line = fmt.Sprintf("%s: gate %s is shut", profile, rejector)
@@ -176,10 +176,10 @@ func TestJoinObservers(t *testing.T) {
 	if joined := JoinObservers(nil, one); joined != Observer(one) {
 		t.Errorf("joining one gives %v, want that one", joined)
 	}
-	joined := JoinObservers(one, NoQueueObserver{}, other)
+	joined := JoinObservers(one, NopQueueObserver{}, other)
 	joined.PodMoved(PodMove{Pod: framework.NewQueuedPodInfo(newPod("pod"), start), To: PoolActive, Cause: CauseAdded})
 	joined.HintEvaluated(HintResult{Profile: "default", Plugin: "P", Event: "NodeAdd", Pods: slices.Values([]*v1.Pod{newPod("pod")})})
-	joined.GatesAsked("default", "Gate", time.Second)
+	joined.PreEnqueueRan("default", "Gate", time.Second)
 	joined.EventNarrowed("P", true)
 	joined.InFlightEvents("NodeAdd", -1)
 	wantEqual(t, "what both saw", one.lines, other.lines)

@@ -6,27 +6,27 @@ package queue
 import "time"
 
 var (
-	_ Observer      = NoQueueObserver{}
+	_ Observer      = NopQueueObserver{}
 	_ BatchObserver = joinedObservers{}
 )
 
-// NoQueueObserver is an [Observer] that heeds nothing. Its name leaves room to embed the like of it for other observers.
-type NoQueueObserver struct{}
+// NopQueueObserver is an [Observer] that heeds nothing. Its name leaves room to embed the like of it for other observers.
+type NopQueueObserver struct{}
 
 // PodMoved implements [Observer].
-func (NoQueueObserver) PodMoved(PodMove) {}
+func (NopQueueObserver) PodMoved(PodMove) {}
 
 // HintEvaluated implements [Observer].
-func (NoQueueObserver) HintEvaluated(HintResult) {}
+func (NopQueueObserver) HintEvaluated(HintResult) {}
 
-// GatesAsked implements [Observer].
-func (NoQueueObserver) GatesAsked(string, string, time.Duration) {}
+// PreEnqueueRan implements [Observer].
+func (NopQueueObserver) PreEnqueueRan(string, string, time.Duration) {}
 
 // EventNarrowed implements [Observer].
-func (NoQueueObserver) EventNarrowed(string, bool) {}
+func (NopQueueObserver) EventNarrowed(string, bool) {}
 
 // InFlightEvents implements [Observer].
-func (NoQueueObserver) InFlightEvents(string, int) {}
+func (NopQueueObserver) InFlightEvents(string, int) {}
 
 // JoinObservers returns an observer that tells all of the given ones, in their order. Nil ones are left out; without
 // any other the result is nil.
@@ -75,10 +75,10 @@ func (j joinedObservers) HintEvaluated(result HintResult) {
 	}
 }
 
-// GatesAsked implements [Observer].
-func (j joinedObservers) GatesAsked(profile, rejector string, duration time.Duration) {
+// PreEnqueueRan implements [Observer].
+func (j joinedObservers) PreEnqueueRan(profile, rejector string, duration time.Duration) {
 	for _, observer := range j {
-		observer.GatesAsked(profile, rejector, duration)
+		observer.PreEnqueueRan(profile, rejector, duration)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 // batches writes down what it is told in batches, and what one by one.
 type batches struct {
-	NoQueueObserver
+	NopQueueObserver
 	single, together []string
 	largest          int
 }
@@ -140,7 +140,7 @@ func TestEventsAllocateNothing(t *testing.T) {
 		plugins = append(plugins, plugin(fmt.Sprint("Wakes", run), wakes(run), nil))
 	}
 	options := withClasses(plugins...)
-	options.MaxBackoff, options.Observer = -1, NoQueueObserver{}
+	options.MaxBackoff, options.Observer = -1, NopQueueObserver{}
 	options.Clock = testingclock.NewFakePassiveClock(start)
 	q, err := New(context.Background(), options)
 	if err != nil {

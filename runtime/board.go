@@ -38,7 +38,7 @@ func (b *board) sync(s *search) *fwk.Status {
 		clear(b.verdicts)
 		b.accepted = 0
 	}
-	b.verdicts = extend(b.verdicts, s.nodes.SlotCount(), unknown)
+	b.verdicts = extend(b.verdicts, s.nodes.IndexCount(), unknown)
 	b.position = s.log().end()
 	return b.judge(s, slots)
 }

@@ -8,7 +8,7 @@ import "github.com/rouse-scheduler/rouse/framework"
 // changeLog lists the slots that changed, in the order in which they did, so that everything kept about nodes can be
 // brought up to date by reading on from where it stopped. The zero value is empty.
 type changeLog struct {
-	nodes      framework.SlotLister
+	nodes      framework.IndexedSnapshot
 	generation int64
 	// slots are the changes from position base on.
 	slots []int
@@ -17,7 +17,7 @@ type changeLog struct {
 
 // catchUp enters what changed in the snapshot since the last call. Of changes long past only the fact is kept; see
 // since.
-func (l *changeLog) catchUp(nodes framework.SlotLister) {
+func (l *changeLog) catchUp(nodes framework.IndexedSnapshot) {
 	if l.nodes != nodes { // another cluster: whatever is known of the old one is out of date
 		l.nodes, l.generation = nodes, 0
 		l.forget()
@@ -25,7 +25,7 @@ func (l *changeLog) catchUp(nodes framework.SlotLister) {
 	if nodes.Generation() == l.generation {
 		return
 	}
-	if len(l.slots) > 4*nodes.SlotCount() {
+	if len(l.slots) > 4*nodes.IndexCount() {
 		l.forget()
 	}
 	for slot := range nodes.ChangedSince(l.generation) {

@@ -29,7 +29,7 @@ type filterColumn struct {
 
 // sync makes room for all slots and forgets what was known of nodes that changed.
 func (c *filterColumn) sync(log *changeLog) {
-	count := log.nodes.SlotCount()
+	count := log.nodes.IndexCount()
 	changed, ok := log.since(c.position)
 	if !ok {
 		clear(c.verdicts)
@@ -50,7 +50,7 @@ type scoreColumn struct {
 }
 
 func (c *scoreColumn) sync(log *changeLog) {
-	count := log.nodes.SlotCount()
+	count := log.nodes.IndexCount()
 	changed, ok := log.since(c.position)
 	if !ok {
 		fill(c.scores, unknownScore)

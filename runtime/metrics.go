@@ -62,10 +62,10 @@ type Metrics interface {
 	Goroutines(operation string, change int)
 }
 
-// ColumnMetrics is an optional interface of [Metrics].
-type ColumnMetrics interface {
-	// ColumnsKept is called after every search with how many bytes the framework of a profile keeps of what plugins said.
-	ColumnsKept(profile string, bytes int)
+// VerdictCacheMetrics is an optional interface of [Metrics].
+type VerdictCacheMetrics interface {
+	// VerdictCacheBytes is called after every search with how many bytes the framework of a profile keeps of what plugins said.
+	VerdictCacheBytes(profile string, bytes int)
 }
 
 // Counter is a counter of [Metrics]; Prometheus' is one.

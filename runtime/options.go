@@ -41,8 +41,8 @@ type Options struct {
 	// runs in the caller's goroutine, in order.
 	Parallelism int
 
-	// ColumnBudget limits, in bytes, what Framework.Search remembers; zero means [DefaultColumnBudget].
-	ColumnBudget int
+	// VerdictCacheBytes limits, in bytes, what Framework.Search remembers; zero means [DefaultVerdictCacheBytes].
+	VerdictCacheBytes int
 
 	// WaitingPods and PodsInPreBind are shared by all profiles of a scheduler. New ones are made where they are nil.
 	WaitingPods   *WaitingPods
@@ -84,8 +84,8 @@ func (o Options) withDefaults(schedulerName string) Options {
 	if o.Activator == nil {
 		o.Activator = noActivator{}
 	}
-	if o.ColumnBudget == 0 {
-		o.ColumnBudget = DefaultColumnBudget
+	if o.VerdictCacheBytes == 0 {
+		o.VerdictCacheBytes = DefaultVerdictCacheBytes
 	}
 	if o.WaitingPods == nil {
 		o.WaitingPods = NewWaitingPods()

@@ -51,12 +51,12 @@ func (r *ranking) bytes() int {
 // not be used any more.
 func (r *ranking) sync(s *search) *fwk.Status {
 	slots, ok := s.changedSince(r.position)
-	stale := !ok || r.treeAt != r.position || r.totals.leaves < s.nodes.SlotCount()
+	stale := !ok || r.treeAt != r.position || r.totals.leaves < s.nodes.IndexCount()
 	r.position = s.log().end()
 	r.uses++
-	r.base = extend(r.base, s.nodes.SlotCount(), noTotal)
+	r.base = extend(r.base, s.nodes.IndexCount(), noTotal)
 	for i := range r.scaled {
-		r.scaled[i].raw = extend(r.scaled[i].raw, s.nodes.SlotCount(), noTotal)
+		r.scaled[i].raw = extend(r.scaled[i].raw, s.nodes.IndexCount(), noTotal)
 	}
 	if failure := r.addUp(s, r.accepting(slots)); failure != nil {
 		return failure

@@ -16,8 +16,8 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// DefaultColumnBudget is how many bytes of verdicts and scores a framework keeps when the options don't say.
-const DefaultColumnBudget = 128 << 20
+// DefaultVerdictCacheBytes is how many bytes of verdicts and scores a framework keeps when the options don't say.
+const DefaultVerdictCacheBytes = 128 << 20
 
 // NominatedNodes is an optional interface beside fwk.PodNominator. [Framework.Search] needs it, so that it need not ask
 // about every node whether pods are nominated for it.
@@ -46,7 +46,7 @@ type columns struct {
 	// roles is what the plugins offer beyond the official interfaces.
 	filters []filterRole
 	scorers []scorerRole
-	metrics ColumnMetrics // may be nil
+	metrics VerdictCacheMetrics // may be nil
 	// workers are as many as can run at a time: more would only get in each other's way.
 	workers *Parallelizer
 
@@ -86,13 +86,13 @@ func (n *nodeNames) of(list []fwk.NodeInfo) []string {
 // filterRole is what a Filter plugin offers to a search; either may be nil.
 type filterRole struct {
 	key   framework.FilterKeyPlugin
-	slots framework.FilterSlotsPlugin
+	slots framework.BatchFilterPlugin
 }
 
 // scorerRole is what a Score plugin offers to a search; each may be nil.
 type scorerRole struct {
 	key   framework.ScoreKeyPlugin
-	slots framework.ScoreSlotsPlugin
+	slots framework.BatchScorePlugin
 	all   framework.ScoreAllPlugin
 }
 
@@ -103,7 +103,7 @@ type search struct {
 	ctx     context.Context
 	state   fwk.CycleState
 	pod     *v1.Pod
-	nodes   framework.SlotLister
+	nodes   framework.IndexedSnapshot
 
 	board    *board
 	boardKey []byte
@@ -116,19 +116,19 @@ type search struct {
 // arrangeSearch finds out what the plugins offer.
 func (f *Framework) arrangeSearch() {
 	c := &f.columns
-	c.store.budget = f.options.ColumnBudget
-	c.metrics, _ = f.options.Metrics.(ColumnMetrics)
+	c.store.budget = f.options.VerdictCacheBytes
+	c.metrics, _ = f.options.Metrics.(VerdictCacheMetrics)
 	c.workers = NewParallelizer(min(f.parallelizer.parallelism, goruntime.GOMAXPROCS(0)), f.options.Metrics)
 	for i := range f.filter {
 		var role filterRole
 		role.key, _ = f.filter[i].plugin.(framework.FilterKeyPlugin)
-		role.slots, _ = f.filter[i].plugin.(framework.FilterSlotsPlugin)
+		role.slots, _ = f.filter[i].plugin.(framework.BatchFilterPlugin)
 		c.filters = append(c.filters, role)
 	}
 	for i := range f.score {
 		var role scorerRole
 		role.key, _ = f.score[i].plugin.(framework.ScoreKeyPlugin)
-		role.slots, _ = f.score[i].plugin.(framework.ScoreSlotsPlugin)
+		role.slots, _ = f.score[i].plugin.(framework.BatchScorePlugin)
 		role.all, _ = f.score[i].plugin.(framework.ScoreAllPlugin)
 		c.scorers = append(c.scorers, role)
 	}
@@ -136,7 +136,7 @@ func (f *Framework) arrangeSearch() {
 
 // CanSearch tells whether [Framework.Search] works with the snapshot and the nominator that the framework was given.
 func (f *Framework) CanSearch() bool {
-	_, slots := f.options.Snapshot.(framework.SlotLister)
+	_, slots := f.options.Snapshot.(framework.IndexedSnapshot)
 	_, nominated := f.options.Nominator.(NominatedNodes)
 	return slots && nominated
 }
@@ -224,7 +224,7 @@ func (f *Framework) searching(ctx context.Context, state fwk.CycleState, pod *v1
 }
 
 func (f *Framework) startSearch(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*search, *fwk.Status) {
-	nodes, ok := f.options.Snapshot.(framework.SlotLister)
+	nodes, ok := f.options.Snapshot.(framework.IndexedSnapshot)
 	if !ok {
 		return nil, fwk.AsStatus(fmt.Errorf("searching all nodes: a snapshot of type %T has no slots; ask CanSearch first", f.options.Snapshot))
 	}
@@ -241,7 +241,7 @@ func (f *Framework) startSearch(ctx context.Context, state fwk.CycleState, pod *
 func (c *columns) end(profile string) {
 	c.store.trim()
 	if c.metrics != nil {
-		c.metrics.ColumnsKept(profile, c.store.used)
+		c.metrics.VerdictCacheBytes(profile, c.store.used)
 	}
 }
 
@@ -251,7 +251,7 @@ func (s *search) log() *changeLog { return &s.columns.log }
 // too long ago. The result is good until the next call.
 func (s *search) changedSince(position int) ([]int, bool) {
 	changed, ok := s.log().since(position)
-	if !ok || len(changed) > s.nodes.SlotCount() {
+	if !ok || len(changed) > s.nodes.IndexCount() {
 		return s.allSlots(), false
 	}
 	s.columns.changed = append(s.columns.changed[:0], changed...)
@@ -262,10 +262,10 @@ func (s *search) changedSince(position int) ([]int, bool) {
 
 func (s *search) allSlots() []int {
 	c := s.columns
-	for len(c.all) < s.nodes.SlotCount() {
+	for len(c.all) < s.nodes.IndexCount() {
 		c.all = append(c.all, len(c.all))
 	}
-	return c.all[:s.nodes.SlotCount()]
+	return c.all[:s.nodes.IndexCount()]
 }
 
 func (s *search) nameAt(slot int) string { return s.nodes.NodeAt(slot).Node().Name }
@@ -294,7 +294,7 @@ func (s *search) rejections() *framework.NodeToStatus {
 		verdicts = s.verdicts
 	}
 	list, _ := s.nodes.NodeInfos().List() // a list of slots never fails
-	order := s.nodes.SlotOrder()
+	order := s.nodes.ListOrder()
 	byPosition := make([]int32, len(list))
 	for i, slot := range order {
 		if v := verdicts[slot]; v >= firstRejection {

@@ -25,7 +25,7 @@ func (s *search) claimedNodes() []claimedNode {
 	}
 	var claimed []claimedNode
 	for _, name := range nominator.NominatedNodes() {
-		if slot, ok := s.nodes.Slot(name); ok {
+		if slot, ok := s.nodes.NodeIndex(name); ok {
 			if pods := s.f.nominatedBefore(s.pod, s.nodes.NodeAt(slot)); len(pods) > 0 {
 				claimed = append(claimed, claimedNode{slot, pods})
 			}

@@ -223,7 +223,7 @@ func (s *search) askFilter(index int, slots []int) ([]*fwk.Status, *fwk.Status) 
 	failure := s.each(&plugin.identity, MethodFilter, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
 		if many != nil {
 			plugin.countEvaluation()
-			return many.FilterSlots(ctx, s.state, s.pod, s.nodes, slots[from:to], answers[from:to])
+			return many.FilterBatch(ctx, s.state, s.pod, s.nodes, slots[from:to], answers[from:to])
 		}
 		for i := from; i < to; i++ {
 			plugin.countEvaluation()

@@ -142,7 +142,7 @@ func (s *search) feasibleNodes() []fwk.NodeInfo {
 	}
 	list, _ := s.nodes.NodeInfos().List()
 	nodes := make([]fwk.NodeInfo, 0, s.feasible())
-	for i, slot := range s.nodes.SlotOrder() {
+	for i, slot := range s.nodes.ListOrder() {
 		if verdicts[slot] == accepted {
 			nodes = append(nodes, list[i])
 		}
@@ -279,7 +279,7 @@ func (s *search) askScores(index int, slots []int, scores []int64) *fwk.Status {
 	return s.each(&plugin.identity, MethodScore, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
 		if many != nil {
 			plugin.countEvaluation()
-			return many.ScoreSlots(ctx, s.state, s.pod, s.nodes, slots[from:to], scores[from:to])
+			return many.ScoreBatch(ctx, s.state, s.pod, s.nodes, slots[from:to], scores[from:to])
 		}
 		return s.scoreNodes(ctx, plugin, slots[from:to], scores[from:to])
 	})

@@ -24,7 +24,7 @@ func (s *Scheduler) startBinding(ctx context.Context, a *attempt) {
 		s.countBindings(-1)
 		return
 	}
-	if !s.options.DisableAnnouncements && (preFlight.IsSuccess() || a.profile.WillWaitOnPermit(a.pod)) {
+	if !s.options.DisableNominatedNodeName && (preFlight.IsSuccess() || a.profile.WillWaitOnPermit(a.pod)) {
 		// It will take a while: tell everybody where the pod is going (KEP-5278).
 		a.announced = true
 		err := s.patchStatus(ctx, a.info.Pod, nil, &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: a.node})

@@ -74,7 +74,7 @@ func TestPreBindPreFlight(t *testing.T) {
 func TestWithoutAnnouncements(t *testing.T) {
 	f := newFixtureWith(t, func(o *Options) {
 		bare(o)
-		o.DisableAnnouncements = true
+		o.DisableNominatedNodeName = true
 	}, &cycleEnd{name: "P"})
 	f.addNodes("n1")
 	f.add(makePod("a", "1"))

@@ -175,13 +175,13 @@ func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra
 	c.objects = newDirectObjects(client)
 	c.another = func() *runtime.Framework {
 		profiles, err := runtime.NewProfiles(t.Context(), configuration, registry, runtime.Options{
-			ClientSet:       client,
-			InformerFactory: c.objects,
-			Snapshot:        c.snapshot,
-			Nominator:       c.nominator,
-			PodGroupManager: cache.NoPodGroups{},
-			Parallelism:     1,
-			ColumnBudget:    budget,
+			ClientSet:         client,
+			InformerFactory:   c.objects,
+			Snapshot:          c.snapshot,
+			Nominator:         c.nominator,
+			PodGroupManager:   cache.NoPodGroups{},
+			Parallelism:       1,
+			VerdictCacheBytes: budget,
 		})
 		c.check(err)
 		return profiles["default-scheduler"]

@@ -26,7 +26,7 @@
 // others decide meanwhile wins: a pod that is deleted, or bound by somebody else, is let go of, and one whose node is
 // gone is not bound. Everything else that fails goes back to the queue, which waits longer after each failure.
 //
-// A plugin that panics fails its pod. One that hangs has its context ended after [Options.CycleLimit]; if it does not heed
+// A plugin that panics fails its pod. One that hangs has its context ended after [Options.SchedulingTimeout]; if it does not heed
 // that, [Scheduler.Stuck] names it.
 //
 // # Simulation

@@ -17,7 +17,7 @@ import (
 
 // printer says where pods go.
 type printer struct {
-	scheduler.NoObserver
+	scheduler.NopObserver
 	bound chan string
 }
 

@@ -75,7 +75,7 @@ func (s *Scheduler) bestNode(ctx context.Context, search *search) (string, *fwk.
 // searchesColumns tells whether all nodes are looked at, and nobody beside the plugins has a say.
 func (s *Scheduler) searchesColumns(search *search) bool {
 	percentage := s.percentage(search)
-	return (percentage == 0 || percentage == 100) && !s.options.WithoutColumns && len(s.options.Extenders) == 0 &&
+	return (percentage == 0 || percentage == 100) && !s.options.DisableVerdictCaches && len(s.options.Extenders) == 0 &&
 		search.profile.Has(profiles.Score) && search.profile.CanSearch()
 }
 

@@ -47,7 +47,7 @@ type fixture struct {
 
 // seen is what the observer of a fixture was told.
 type seen struct {
-	NoObserver
+	NopObserver
 	failures []Failure
 	bound    map[string]string
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// Observer is told what becomes of pods, and how long things take by the clock of the scheduler. Embed [NoObserver] to
+// Observer is told what becomes of pods, and how long things take by the clock of the scheduler. Embed [NopObserver] to
 // be told only some of it.
 //
 // Its methods are called from the goroutine that does what they are about, so that they must return quickly; those
@@ -60,25 +60,25 @@ type Binding struct {
 	Flushed bool
 }
 
-var _ Observer = NoObserver{}
+var _ Observer = NopObserver{}
 
-// NoObserver is an [Observer] that heeds nothing.
-type NoObserver struct{}
+// NopObserver is an [Observer] that heeds nothing.
+type NopObserver struct{}
 
 // AttemptStarted implements [Observer].
-func (NoObserver) AttemptStarted(*v1.Pod, int) {}
+func (NopObserver) AttemptStarted(*v1.Pod, int) {}
 
 // SearchEnded implements [Observer].
-func (NoObserver) SearchEnded(*v1.Pod, time.Duration) {}
+func (NopObserver) SearchEnded(*v1.Pod, time.Duration) {}
 
 // AttemptFailed implements [Observer].
-func (NoObserver) AttemptFailed(Failure) {}
+func (NopObserver) AttemptFailed(Failure) {}
 
 // PodBound implements [Observer].
-func (NoObserver) PodBound(Binding) {}
+func (NopObserver) PodBound(Binding) {}
 
 // EventHandled implements [Observer].
-func (NoObserver) EventHandled(fwk.ClusterEvent, time.Duration) {}
+func (NopObserver) EventHandled(fwk.ClusterEvent, time.Duration) {}
 
 // JoinObservers returns an observer that tells all of the given ones, in their order. Nil ones are left out; without
 // any other the result is nil.

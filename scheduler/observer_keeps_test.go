@@ -17,7 +17,7 @@ import (
 func TestVerdictsCanBeKept(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"with cached verdicts":    bare,
-		"without cached verdicts": func(options *Options) { bare(options); options.WithoutColumns = true },
+		"without cached verdicts": func(options *Options) { bare(options); options.DisableVerdictCaches = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var kept []fwk.NodeToStatusReader

@@ -109,7 +109,7 @@ func TestObserverIsToldOfAttempts(t *testing.T) {
 	f.clock.Step(6 * time.Minute)
 	f.Queue().FlushUnschedulable()
 	seen.lines = nil
-	f.options.Observer = NoObserver{}
+	f.options.Observer = NopObserver{}
 	f.nodeUpdated(makeNode("n1", "1"), makeNode("n1", "4"))
 	f.options.Observer = seen
 	if !f.TryScheduleOne(f.ctx) {
@@ -135,7 +135,7 @@ func TestJoinObservers(t *testing.T) {
 	if joined := JoinObservers(nil, one); joined != Observer(one) {
 		t.Errorf("joining one gives %v, want that one", joined)
 	}
-	joined := JoinObservers(one, NoObserver{}, other)
+	joined := JoinObservers(one, NopObserver{}, other)
 	pod := makePod("a", "1")
 	joined.AttemptStarted(pod, 1)
 	joined.SearchEnded(pod, time.Second)

@@ -52,9 +52,9 @@ type Options struct {
 	Devices devices.Switches
 	// Logger receives what the scheduler logs; the zero value drops it.
 	Logger klog.Logger
-	// WithoutColumns makes every cycle ask every plugin about every node, as if nothing were known from cycles before. It
+	// DisableVerdictCaches makes every cycle ask every plugin about every node, as if nothing were known from cycles before. It
 	// is slower, and only there to look for faults: decisions are the same.
-	WithoutColumns bool
+	DisableVerdictCaches bool
 	// Seed decides between nodes that are equally good, and where plugins that choose at random begin. Equal seeds make
 	// equal choices.
 	Seed uint64
@@ -74,14 +74,14 @@ type Options struct {
 	// MaxInUnschedulable is how long a pod may wait for an event before it is tried again without one; zero means five
 	// minutes.
 	MaxInUnschedulable time.Duration
-	// CycleLimit is how long a scheduling cycle may take before [Scheduler.Run] ends its context, which fails the pod if
+	// SchedulingTimeout is how long a scheduling cycle may take before [Scheduler.Run] ends its context, which fails the pod if
 	// plugins heed it, and [Scheduler.Stuck] says which plugin does not; zero means a minute, a negative one no limit.
-	CycleLimit time.Duration
+	SchedulingTimeout time.Duration
 	// DisablePopFromBackoff has pods wait for the end of their backoff even while nothing else is to be done.
 	DisablePopFromBackoff bool
-	// DisableAnnouncements keeps the scheduler from writing the node that it chose into a pod's status when the pod is to
+	// DisableNominatedNodeName keeps the scheduler from writing the node that it chose into a pod's status when the pod is to
 	// wait for permission, or for plugins to prepare the node, before it is bound.
-	DisableAnnouncements bool
+	DisableNominatedNodeName bool
 	// AssumedPodTTL is how long the cache believes in a pod that was given a node and is never seen bound; zero means for
 	// ever. It counts from when the node was chosen, so it must be longer than waiting for permission, which may take 15
 	// minutes, and binding.
@@ -111,8 +111,8 @@ func (o *Options) complete() error {
 	if o.Calls == nil {
 		o.Calls = &runtime.Calls{}
 	}
-	if o.CycleLimit == 0 {
-		o.CycleLimit = defaultCycleLimit
+	if o.SchedulingTimeout == 0 {
+		o.SchedulingTimeout = defaultSchedulingTimeout
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -121,7 +121,7 @@ func (o *Options) complete() error {
 		o.Recorder = func(string) events.EventRecorderLogger { return nil }
 	}
 	if o.Observer == nil {
-		o.Observer = NoObserver{}
+		o.Observer = NopObserver{}
 	}
 	return nil
 }

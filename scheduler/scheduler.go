@@ -69,7 +69,7 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		calls:       options.Calls,
 		random:      rand.New(rand.NewPCG(options.Seed, 0)),
 	}
-	s.watchdog.limit = options.CycleLimit
+	s.watchdog.limit = options.SchedulingTimeout
 	if options.Go == nil {
 		s.slots = &slots{limit: maxBindings}
 		s.options.Go = s.slots.start

@@ -41,7 +41,7 @@ func (s *Scheduler) selectNode(ctx context.Context, search *search, feasible []f
 }
 
 func (s *Scheduler) slot(node string) int {
-	slot, _ := s.snapshot.Slot(node)
+	slot, _ := s.snapshot.NodeIndex(node)
 	return slot
 }
 

@@ -206,7 +206,7 @@ func TestTwoSchedulersIgnoreEachOthersPods(t *testing.T) {
 
 // boundObserver is told about bindings only.
 type boundObserver struct {
-	NoObserver
+	NopObserver
 	bound func(*v1.Pod)
 }
 

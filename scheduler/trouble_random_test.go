@@ -20,7 +20,7 @@ import (
 
 // starts keeps when the last attempt of every pod began.
 type starts struct {
-	NoObserver
+	NopObserver
 	mu sync.Mutex
 	at map[string]time.Time
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// defaultCycleLimit is far beyond what the largest clusters and the slowest extenders need.
-const defaultCycleLimit = time.Minute
+// defaultSchedulingTimeout is far beyond what the largest clusters and the slowest extenders need.
+const defaultSchedulingTimeout = time.Minute
 
 // StuckError says that a scheduling cycle does not come to an end, and why, as far as can be told from outside. No other
 // pod is scheduled until it does.
@@ -113,7 +113,7 @@ func (s *Scheduler) callsOfCycle(cycle *watchedCycle) []string {
 	return calls
 }
 
-// Stuck returns a [*StuckError] while a scheduling cycle takes longer than [Options.CycleLimit], which is noticed with a
+// Stuck returns a [*StuckError] while a scheduling cycle takes longer than [Options.SchedulingTimeout], which is noticed with a
 // delay of up to a quarter of that, and nil otherwise. It is meant for health checks: a plugin that ignores its context
 // can only be got rid of with the process. It is safe for concurrent use.
 func (s *Scheduler) Stuck() error {

@@ -97,7 +97,7 @@ func newHanging(t *testing.T, plugin *hanging, parallelism int32) (*Scheduler, *
 
 // failureLog keeps failures.
 type failureLog struct {
-	NoObserver
+	NopObserver
 	journal
 }
 
@@ -158,7 +158,7 @@ func TestPluginThatHangsForGood(t *testing.T) {
 	}
 }
 
-func TestNoCycleLimit(t *testing.T) {
+func TestNoSchedulingTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _ := newRunning(t)
 		s.watchdog.limit = -1

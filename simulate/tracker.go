@@ -27,8 +27,8 @@ var (
 // tracker knows what became of every pod: it watches the changes of the cluster, the scheduler and the queue, and
 // turns them into the trace. It is safe for concurrent use.
 type tracker struct {
-	scheduler.NoObserver
-	queue.NoQueueObserver
+	scheduler.NopObserver
+	queue.NopQueueObserver
 
 	now func() Time
 	// emit takes trace entries; nil if nobody wants them.

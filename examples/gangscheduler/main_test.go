@@ -47,7 +47,7 @@ func TestScenarios(t *testing.T) {
 
 // cluster is a running scheduler with both plugins, on an API in memory.
 type cluster struct {
-	scheduler.NoObserver
+	scheduler.NopObserver
 	t        *testing.T
 	client   *fake.Clientset
 	attempts atomic.Int64

@@ -15,7 +15,7 @@ var _ framework.ScoreKeyPlugin = &Plugin{}
 // AppendScoreKey implements framework.ScoreKeyPlugin. How many nodes hold an image is part of the node info; how many
 // nodes there are is not, and so it is part of the key.
 func (pl *Plugin) AppendScoreKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
-	nodes, ok := pl.handle.SnapshotSharedLister().(framework.SlotLister)
+	nodes, ok := pl.handle.SnapshotSharedLister().(framework.IndexedSnapshot)
 	if !ok {
 		return key, false
 	}

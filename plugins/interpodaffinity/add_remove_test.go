@@ -90,10 +90,10 @@ func TestAddPodWithoutNode(t *testing.T) {
 	}
 }
 
-// TestFilterSlotsAfterChanges asks about all nodes at once after a pod was added to one.
-func TestFilterSlotsAfterChanges(t *testing.T) {
+// TestFilterBatchAfterChanges asks about all nodes at once after a pod was added to one.
+func TestFilterBatchAfterChanges(t *testing.T) {
 	incoming, some := pod("p", "web", from(term("zone", "db"))), nodes()
-	var slots fixture.Slots
+	var slots fixture.IndexedNodes
 	slots.Fill(some)
 	plugin, err := interpodaffinity.New(t.Context(), nil, &fixture.Handle{Snapshot: &slots, Informers: fixture.Informers(t)})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestFilterSlotsAfterChanges(t *testing.T) {
 	fixture.CheckStatus(t, status, nil)
 	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, incoming, podInfo(t, pod("f", "db")), some[1]), nil)
 	statuses := make([]*fwk.Status, len(some))
-	fixture.CheckStatus(t, pl.FilterSlots(t.Context(), state, incoming, &slots, slots.SlotOrder(), statuses), nil)
+	fixture.CheckStatus(t, pl.FilterBatch(t.Context(), state, incoming, &slots, slots.ListOrder(), statuses), nil)
 	fixture.CheckStatus(t, statuses[0], nil)
 	fixture.CheckStatus(t, statuses[1], fwk.NewStatus(fwk.Unschedulable, interpodaffinity.ReasonAntiAffinity))
 }

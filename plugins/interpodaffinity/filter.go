@@ -24,7 +24,7 @@ const preFilterKey fwk.StateKey = "PreFilter" + Name
 type required struct {
 	pod             *v1.Pod
 	namespaceLabels labels.Set
-	nodes           framework.SlotLister
+	nodes           framework.IndexedSnapshot
 	*wishes
 	// existing are the anti-affinity terms of pods on nodes that match the pod.
 	existing []*otherTerm
@@ -93,7 +93,7 @@ func interrupted(ctx context.Context, pod *v1.Pod) error {
 }
 
 func (pl *Plugin) newRequired(pod *v1.Pod, nodes []fwk.NodeInfo) (*required, error) {
-	slots, lasting := topology.SlotsOf(pl.handle.SnapshotSharedLister(), nodes)
+	slots, lasting := topology.IndexedNodesOf(pl.handle.SnapshotSharedLister(), nodes)
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
 	counted := pl.countedOf(slots, lasting)
@@ -113,7 +113,7 @@ func (pl *Plugin) newRequired(pod *v1.Pod, nodes []fwk.NodeInfo) (*required, err
 		if err != nil {
 			return nil, err
 		}
-		slots, _ := topology.SlotsOf(nil, withAntiAffinity)
+		slots, _ := topology.IndexedNodesOf(nil, withAntiAffinity)
 		existing = pl.countedOf(slots, false)
 	}
 	existing.repelling.sync(existing.nodes, &existing.index)

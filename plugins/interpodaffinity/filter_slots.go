@@ -14,7 +14,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
-// rejections are what FilterSlots says of nodes.
+// rejections are what FilterBatch says of nodes.
 type rejections struct{ affinity, antiAffinity, existing *fwk.Status }
 
 func newRejections() rejections {
@@ -25,8 +25,8 @@ func newRejections() rejections {
 	}
 }
 
-// FilterSlots implements framework.FilterSlotsPlugin.
-func (pl *Plugin) FilterSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, slots []int, statuses []*fwk.Status) *fwk.Status {
+// FilterBatch implements framework.BatchFilterPlugin.
+func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, slots []int, statuses []*fwk.Status) *fwk.Status {
 	required, err := statedata.Read[*required](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)

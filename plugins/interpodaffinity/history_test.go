@@ -65,7 +65,7 @@ func TestPodsThatComeAndGo(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var slots fixture.Slots
+			var slots fixture.IndexedNodes
 			plugin, err := interpodaffinity.New(t.Context(), nil, &fixture.Handle{Snapshot: &slots, Informers: fixture.Informers(t)})
 			if err != nil {
 				t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // cycles they are brought up to date with the nodes that changed; within a cycle they don't change.
 type matches struct {
 	terms      []fwk.AffinityTerm
-	nodes      framework.SlotLister
+	nodes      framework.IndexedSnapshot
 	generation int64
 	// bySlot is how many pods of each node match.
 	bySlot topology.Sparse[int32]
@@ -35,7 +35,7 @@ type keySums struct {
 }
 
 // newMatches returns matches of terms in which no namespace is left to be selected by label.
-func newMatches(terms []fwk.AffinityTerm, nodes framework.SlotLister, index *topology.Index) *matches {
+func newMatches(terms []fwk.AffinityTerm, nodes framework.IndexedSnapshot, index *topology.Index) *matches {
 	m := &matches{terms: terms, nodes: nodes}
 	for i := range terms {
 		key := terms[i].TopologyKey

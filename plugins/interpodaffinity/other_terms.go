@@ -79,14 +79,14 @@ func newOtherTerms(podsOf func(fwk.NodeInfo) []fwk.PodInfo, termsOf func(fwk.Pod
 }
 
 // sync brings the terms up to date with the nodes that changed.
-func (o *otherTerms) sync(nodes framework.SlotLister, index *topology.Index) {
+func (o *otherTerms) sync(nodes framework.IndexedSnapshot, index *topology.Index) {
 	if o.generation == nodes.Generation() {
 		return
 	}
 	for domains := range o.domains {
 		index.Sync(nodes, domains)
 	}
-	for len(o.slots) < nodes.SlotCount() {
+	for len(o.slots) < nodes.IndexCount() {
 		o.slots = append(o.slots, slotTerms{})
 	}
 	for _, slot := range index.Changes.Since(nodes, o.generation) {
@@ -97,7 +97,7 @@ func (o *otherTerms) sync(nodes framework.SlotLister, index *topology.Index) {
 
 // recount counts the pods of a slot that are new there, and takes back those that are gone. Pods are compared by their
 // place in memory: of a pod that changed there is a new one.
-func (o *otherTerms) recount(slot int, nodes framework.SlotLister, index *topology.Index) {
+func (o *otherTerms) recount(slot int, nodes framework.IndexedSnapshot, index *topology.Index) {
 	known := &o.slots[slot]
 	var node *v1.Node
 	var pods []fwk.PodInfo
@@ -148,7 +148,7 @@ func (u *termUse) count(sign int) {
 }
 
 // termUses finds the terms of a pod.
-func (o *otherTerms) termUses(info fwk.PodInfo, nodes framework.SlotLister, index *topology.Index) []termUse {
+func (o *otherTerms) termUses(info fwk.PodInfo, nodes framework.IndexedSnapshot, index *topology.Index) []termUse {
 	terms := o.termsOf(info)
 	uses := make([]termUse, len(terms))
 	for i, t := range terms {

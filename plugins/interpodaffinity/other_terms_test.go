@@ -29,7 +29,7 @@ func TestTermsOfPodsThatAreGoneAreForgotten(t *testing.T) {
 	node := func(pods ...*v1.Pod) *framework.NodeInfo {
 		return fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(map[string]string{"zone": "z"})), pods...)
 	}
-	var slots fixture.Slots
+	var slots fixture.IndexedNodes
 	var index topology.Index
 	terms := newOtherTerms(fwk.NodeInfo.GetPodsWithRequiredAntiAffinity, repellingTerms)
 	for range 3 {

@@ -57,7 +57,7 @@ var (
 	_ fwk.SignPlugin              = &Plugin{}
 	_ framework.HintClassPlugin   = &Plugin{}
 	_ framework.ScoreAllPlugin    = &Plugin{}
-	_ framework.FilterSlotsPlugin = &Plugin{}
+	_ framework.BatchFilterPlugin = &Plugin{}
 )
 
 // Plugin implements InterPodAffinity. It is safe for concurrent use, but the snapshot of its handle must not change while

@@ -45,7 +45,7 @@ func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if snapshot == nil {
 		return fwk.NewStatus(fwk.Skip)
 	}
-	if nodes, ok := snapshot.(framework.SlotLister); ok {
+	if nodes, ok := snapshot.(framework.IndexedSnapshot); ok {
 		return pl.preScore(ctx, state, pod, nodes, true)
 	}
 	list := snapshot.NodeInfos().HavePodsWithAffinityList
@@ -56,7 +56,7 @@ func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if err != nil {
 		return fwk.AsStatus(fmt.Errorf("listing the nodes of the snapshot: %w", err))
 	}
-	slots, _ := topology.SlotsOf(nil, nodes)
+	slots, _ := topology.IndexedNodesOf(nil, nodes)
 	return pl.preScore(ctx, state, pod, slots, false)
 }
 
@@ -67,7 +67,7 @@ func hasPreferences(pod *v1.Pod) bool {
 			affinity.PodAntiAffinity != nil && len(affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0)
 }
 
-func (pl *Plugin) preScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, lasting bool) *fwk.Status {
+func (pl *Plugin) preScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, lasting bool) *fwk.Status {
 	if pl.ownPreferencesOnly && !hasPreferences(pod) {
 		return fwk.NewStatus(fwk.Skip)
 	}
@@ -85,7 +85,7 @@ func (pl *Plugin) preScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return nil
 }
 
-func (pl *Plugin) newValues(pod *v1.Pod, nodes framework.SlotLister, lasting bool) (*values, error) {
+func (pl *Plugin) newValues(pod *v1.Pod, nodes framework.IndexedSnapshot, lasting bool) (*values, error) {
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
 	counted := pl.countedOf(nodes, lasting)

@@ -17,12 +17,12 @@ import (
 )
 
 // PreScoreAll implements framework.ScoreAllPlugin.
-func (pl *Plugin) PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister) *fwk.Status {
+func (pl *Plugin) PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot) *fwk.Status {
 	return pl.preScore(ctx, state, pod, nodes, true)
 }
 
 // ScoreAll implements framework.ScoreAllPlugin.
-func (pl *Plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.SlotLister, slots []int, scores []int64) *fwk.Status {
+func (pl *Plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, slots []int, scores []int64) *fwk.Status {
 	values, err := statedata.Read[*values](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)

@@ -201,7 +201,7 @@ func newWishes(parsed *framework.PodInfo, selected [][]string, c *counted) *wish
 // counted is everything that is kept about the pods on the nodes of one snapshot. The plugin's lock guards changes; what
 // a cycle has brought up to date is read without it, until the snapshot changes.
 type counted struct {
-	nodes  framework.SlotLister
+	nodes  framework.IndexedSnapshot
 	index  topology.Index
 	wishes topology.Kept[*wishes]
 	// key and written are working space.
@@ -215,7 +215,7 @@ type counted struct {
 // wishesBudget is how many bytes the wishes of a plugin may take.
 const wishesBudget = 64 << 20
 
-func (pl *Plugin) newCounted(nodes framework.SlotLister) *counted {
+func (pl *Plugin) newCounted(nodes framework.IndexedSnapshot) *counted {
 	return &counted{
 		nodes:     nodes,
 		wishes:    topology.Kept[*wishes]{Budget: wishesBudget},
@@ -225,7 +225,7 @@ func (pl *Plugin) newCounted(nodes framework.SlotLister) *counted {
 }
 
 // countedOf returns what is kept about nodes, or what can be used only once where they don't last.
-func (pl *Plugin) countedOf(nodes framework.SlotLister, lasting bool) *counted {
+func (pl *Plugin) countedOf(nodes framework.IndexedSnapshot, lasting bool) *counted {
 	if !lasting {
 		return pl.newCounted(nodes)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
 
-var _ framework.ScoreSlotsPlugin = &Plugin{}
+var _ framework.BatchScorePlugin = &Plugin{}
 
 // AppendScoreKey implements framework.ScoreKeyPlugin.
 func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {

@@ -37,7 +37,7 @@ type Plugin struct {
 	classes noderesources.DeviceClasses
 	weighed []noderesources.Weighed
 	pair    noderesources.Pair
-	pairs   *framework.SlotTable[pairBalance]
+	pairs   *framework.NodeTable[pairBalance]
 }
 
 // New builds the plugin from *configv1.NodeResourcesBalancedAllocationArgs, where nil means all defaults.
@@ -55,7 +55,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		classes: noderesources.NewDeviceClasses(handle),
 		weighed: weighed,
 		pair:    pair,
-		pairs: framework.NewSlotTable(func(node fwk.NodeInfo) pairBalance {
+		pairs: framework.NewNodeTable(func(node fwk.NodeInfo) pairBalance {
 			return newPairBalance(node, weighed, pair)
 		}),
 	}, nil

@@ -39,8 +39,8 @@ func (b *pairBalance) with(wanted [2]int64) int64 {
 		fraction(b.taken[1]+wanted[1], b.allocatable[1])))
 }
 
-// ScoreSlots implements framework.ScoreSlotsPlugin.
-func (pl *Plugin) ScoreSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, slots []int, scores []int64) *fwk.Status {
+// ScoreBatch implements framework.BatchScorePlugin.
+func (pl *Plugin) ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, slots []int, scores []int64) *fwk.Status {
 	request, err := statedata.Read[*balancedRequest](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 )
 
-func TestScoreSlotsIsAsScore(t *testing.T) {
+func TestScoreBatchIsAsScore(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, args := range map[string]apiruntime.Object{
 		"defaults":                nil,
@@ -27,15 +27,15 @@ func TestScoreSlotsIsAsScore(t *testing.T) {
 			for range 30 {
 				pod, state := fixture.AskingPod(random, "p"), framework.NewCycleState()
 				if pl.PreScore(t.Context(), state, pod, nil).IsSuccess() {
-					fixture.CheckScoreSlots(t, pl, state, pod, infos)
+					fixture.CheckScoreBatch(t, pl, state, pod, infos)
 				}
 			}
 		})
 	}
 }
 
-func BenchmarkScoreSlots(b *testing.B) {
+func BenchmarkScoreBatch(b *testing.B) {
 	pl, state, pod := newPlugin(b, nil, nil), framework.NewCycleState(), requests("cpu", "100m", "memory", "123Mi")
 	fixture.CheckStatus(b, pl.PreScore(b.Context(), state, pod, nil), nil)
-	fixture.BenchmarkScoreSlots(b, pl, state, pod)
+	fixture.BenchmarkScoreBatch(b, pl, state, pod)
 }

@@ -17,8 +17,8 @@ import (
 var (
 	_ framework.FilterKeyPlugin   = &Plugin{}
 	_ framework.ScoreKeyPlugin    = &Plugin{}
-	_ framework.FilterSlotsPlugin = &Plugin{}
-	_ framework.ScoreSlotsPlugin  = &Plugin{}
+	_ framework.BatchFilterPlugin = &Plugin{}
+	_ framework.BatchScorePlugin  = &Plugin{}
 )
 
 // AppendFilterKey implements framework.FilterKeyPlugin. There is no key for a pod that asks for a resource that devices

@@ -49,8 +49,8 @@ func (s *pairShares) with(i int, wanted int64, counts share) int64 {
 // exactShares.
 func percent(part, whole int64) int64 { return int64(float64(part*fwk.MaxScore) / float64(whole)) }
 
-// ScoreSlots implements framework.ScoreSlotsPlugin.
-func (pl *Plugin) ScoreSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, slots []int, scores []int64) *fwk.Status {
+// ScoreBatch implements framework.BatchScorePlugin.
+func (pl *Plugin) ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, slots []int, scores []int64) *fwk.Status {
 	request, err := statedata.Read[*scoredRequest](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)

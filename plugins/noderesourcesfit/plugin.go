@@ -56,9 +56,9 @@ type Plugin struct {
 	weighed    []noderesources.Weighed
 	scoring    strategy
 	rejections *rejections
-	rooms      *framework.SlotTable[room]
+	rooms      *framework.NodeTable[room]
 	pair       noderesources.Pair
-	pairs      *framework.SlotTable[pairShares]
+	pairs      *framework.NodeTable[pairShares]
 }
 
 // ignoredResources are extended resources that Filter leaves to somebody else.
@@ -88,9 +88,9 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		weighed:    weighed,
 		scoring:    newStrategy(args.ScoringStrategy),
 		rejections: newRejections(),
-		rooms:      framework.NewSlotTable(newRoom),
+		rooms:      framework.NewNodeTable(newRoom),
 		pair:       pair,
-		pairs: framework.NewSlotTable(func(node fwk.NodeInfo) pairShares {
+		pairs: framework.NewNodeTable(func(node fwk.NodeInfo) pairShares {
 			return newPairShares(node, weighed, pair)
 		}),
 	}, nil

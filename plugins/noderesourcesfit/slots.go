@@ -181,8 +181,8 @@ func (r *room) lacks(wanted *wantedRoom) int64 {
 	return lacks
 }
 
-// FilterSlots implements framework.FilterSlotsPlugin.
-func (pl *Plugin) FilterSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, slots []int, statuses []*fwk.Status) *fwk.Status {
+// FilterBatch implements framework.BatchFilterPlugin.
+func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, slots []int, statuses []*fwk.Status) *fwk.Status {
 	request, err := statedata.Read[*podRequest](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)

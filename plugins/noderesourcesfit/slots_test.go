@@ -16,7 +16,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
 )
 
-func TestFilterSlotsIsAsFilter(t *testing.T) {
+func TestFilterBatchIsAsFilter(t *testing.T) {
 	ignoring := strategy(configv1.LeastAllocated, "cpu")
 	ignoring.IgnoredResources = []string{"example.com/nic"}
 	serving := &fixture.DeviceClasses{Serving: map[v1.ResourceName]string{gpu: "gpus"}}
@@ -29,13 +29,13 @@ func TestFilterSlotsIsAsFilter(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2))
 			infos := fixture.CrowdedNodes(random, 300)
 			for range 100 {
-				checkFilterSlots(t, pl, fixture.AskingPod(random, "p"), infos)
+				checkFilterBatch(t, pl, fixture.AskingPod(random, "p"), infos)
 			}
 		})
 	}
 }
 
-func TestFilterSlotsWithManyResources(t *testing.T) {
+func TestFilterBatchWithManyResources(t *testing.T) {
 	var offered, asked []string
 	for i := range 70 {
 		name := fmt.Sprintf("example.com/r%02d", i)
@@ -46,20 +46,20 @@ func TestFilterSlotsWithManyResources(t *testing.T) {
 	}
 	infos := []*framework.NodeInfo{fixture.NodeInfo(fixture.Node("n", fixture.Allocatable(append(offered, "pods", "1")...)))}
 	for count := range len(asked)/2 + 1 {
-		checkFilterSlots(t, newPlugin(t, nil, nil), fixture.Pod("p", fixture.Container(asked[:2*count]...)), infos)
+		checkFilterBatch(t, newPlugin(t, nil, nil), fixture.Pod("p", fixture.Container(asked[:2*count]...)), infos)
 	}
 }
 
-func checkFilterSlots(t *testing.T, pl *noderesourcesfit.Plugin, pod *v1.Pod, infos []*framework.NodeInfo) {
+func checkFilterBatch(t *testing.T, pl *noderesourcesfit.Plugin, pod *v1.Pod, infos []*framework.NodeInfo) {
 	t.Helper()
 	state := framework.NewCycleState()
 	if _, status := pl.PreFilter(t.Context(), state, pod, nil); !status.IsSuccess() {
 		t.Fatal(status.Message())
 	}
-	fixture.CheckFilterSlots(t, pl, state, pod, infos)
+	fixture.CheckFilterBatch(t, pl, state, pod, infos)
 }
 
-func TestScoreSlotsIsAsScore(t *testing.T) {
+func TestScoreBatchIsAsScore(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, args := range map[string]*configv1.NodeResourcesFitArgs{
 		"defaults":                nil,
@@ -75,21 +75,21 @@ func TestScoreSlotsIsAsScore(t *testing.T) {
 			for range 30 {
 				pod, state := fixture.AskingPod(random, "p"), framework.NewCycleState()
 				fixture.CheckStatus(t, pl.PreScore(t.Context(), state, pod, nil), nil)
-				fixture.CheckScoreSlots(t, pl, state, pod, infos)
+				fixture.CheckScoreBatch(t, pl, state, pod, infos)
 			}
 		})
 	}
 }
 
-func BenchmarkScoreSlots(b *testing.B) {
+func BenchmarkScoreBatch(b *testing.B) {
 	pl, state, pod := newPlugin(b, nil, nil), framework.NewCycleState(), requests("cpu", "100m", "memory", "123Mi")
 	fixture.CheckStatus(b, pl.PreScore(b.Context(), state, pod, nil), nil)
-	fixture.BenchmarkScoreSlots(b, pl, state, pod)
+	fixture.BenchmarkScoreBatch(b, pl, state, pod)
 }
 
-func BenchmarkFilterSlots(b *testing.B) {
+func BenchmarkFilterBatch(b *testing.B) {
 	pl, state, pod := newPlugin(b, nil, nil), framework.NewCycleState(), requests("cpu", "100m", "memory", "123Mi", gpu, "1")
 	_, status := pl.PreFilter(b.Context(), state, pod, nil)
 	fixture.CheckStatus(b, status, nil)
-	fixture.BenchmarkFilterSlots(b, pl, state, pod)
+	fixture.BenchmarkFilterBatch(b, pl, state, pod)
 }

@@ -45,7 +45,7 @@ func (s *hardSpread) Clone() fwk.StateData {
 // PreFilter implements fwk.PreFilterPlugin: it brings the counts of the pods on all nodes up to date. It skips a pod
 // without hard constraints.
 func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	slots, lasting := topology.SlotsOf(pl.handle.SnapshotSharedLister(), nodes)
+	slots, lasting := topology.IndexedNodesOf(pl.handle.SnapshotSharedLister(), nodes)
 	table, err := pl.tableFor(pod, v1.DoNotSchedule, slots, lasting)
 	if err != nil {
 		return nil, fwk.AsStatus(err)
@@ -190,8 +190,8 @@ func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nod
 	return nil
 }
 
-// FilterSlots implements framework.FilterSlotsPlugin.
-func (pl *Plugin) FilterSlots(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.SlotLister, slots []int, statuses []*fwk.Status) *fwk.Status {
+// FilterBatch implements framework.BatchFilterPlugin.
+func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, slots []int, statuses []*fwk.Status) *fwk.Status {
 	spread, err := statedata.Read[*hardSpread](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)

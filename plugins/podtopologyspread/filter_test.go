@@ -399,10 +399,10 @@ func TestAddPodToNewDomainCountsForMinDomains(t *testing.T) {
 	}
 }
 
-// TestFilterSlotsAfterChanges asks about all nodes at once after a pod was added to one.
-func TestFilterSlotsAfterChanges(t *testing.T) {
+// TestFilterBatchAfterChanges asks about all nodes at once after a pod was added to one.
+func TestFilterBatchAfterChanges(t *testing.T) {
 	nodes, pod := fourNodes("|||"), web(constraint(1, zone, hard))
-	var slots fixture.Slots
+	var slots fixture.IndexedNodes
 	slots.Fill(nodes)
 	plugin, err := podtopologyspread.New(t.Context(), list(), &fixture.Handle{Snapshot: &slots})
 	if err != nil {
@@ -418,7 +418,7 @@ func TestFilterSlotsAfterChanges(t *testing.T) {
 	}
 	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, pod, info, nodes[0]), nil)
 	statuses := make([]*fwk.Status, len(nodes))
-	fixture.CheckStatus(t, pl.FilterSlots(t.Context(), state, pod, &slots, slots.SlotOrder(), statuses), nil)
+	fixture.CheckStatus(t, pl.FilterBatch(t.Context(), state, pod, &slots, slots.ListOrder(), statuses), nil)
 	full := fwk.NewStatus(fwk.Unschedulable, podtopologyspread.ReasonSkew)
 	for i, want := range []*fwk.Status{full, full, nil, nil} {
 		fixture.CheckStatus(t, statuses[i], want)

@@ -55,7 +55,7 @@ var (
 	_ fwk.SignPlugin              = &Plugin{}
 	_ framework.HintClassPlugin   = &Plugin{}
 	_ framework.ScoreAllPlugin    = &Plugin{}
-	_ framework.FilterSlotsPlugin = &Plugin{}
+	_ framework.BatchFilterPlugin = &Plugin{}
 )
 
 // Plugin implements PodTopologySpread. It is safe for concurrent use, but the snapshot of its handle must not change while
@@ -70,7 +70,7 @@ type Plugin struct {
 	// tables has the counts, and scoring working space, of type *scoring.
 	tables  tables
 	scoring sync.Pool
-	// lacksLabel and skewed are what FilterSlots says of nodes.
+	// lacksLabel and skewed are what FilterBatch says of nodes.
 	lacksLabel, skewed *fwk.Status
 }
 

@@ -46,7 +46,7 @@ func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if len(nodes) == 0 {
 		return fwk.NewStatus(fwk.Skip)
 	}
-	slots, lasting := topology.SlotsOf(snapshot, nodes)
+	slots, lasting := topology.IndexedNodesOf(snapshot, nodes)
 	table, err := pl.tableFor(pod, v1.ScheduleAnyway, slots, lasting)
 	if err != nil {
 		return fwk.AsStatus(err)

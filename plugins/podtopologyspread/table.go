@@ -16,7 +16,7 @@ import (
 // brought up to date with the nodes that changed; within a cycle it does not change.
 type table struct {
 	*rules
-	nodes      framework.SlotLister
+	nodes      framework.IndexedSnapshot
 	generation int64
 	columns    []column // one for each constraint
 }
@@ -39,7 +39,7 @@ type column struct {
 }
 
 // newTable returns an empty table; hard tells that it is for constraints that keep pods from nodes.
-func newTable(rules *rules, nodes framework.SlotLister, index *topology.Index, hard bool) *table {
+func newTable(rules *rules, nodes framework.IndexedSnapshot, index *topology.Index, hard bool) *table {
 	t := &table{rules: rules, nodes: nodes, columns: make([]column, len(rules.constraints))}
 	for i := range t.columns {
 		c := &rules.constraints[i]
@@ -71,7 +71,7 @@ func (t *table) sync(index *topology.Index) {
 	}
 	for i := range t.columns {
 		index.Sync(t.nodes, t.columns[i].domains)
-		t.columns[i].grow(t.nodes.SlotCount())
+		t.columns[i].grow(t.nodes.IndexCount())
 	}
 	for _, slot := range index.Changes.Since(t.nodes, t.generation) {
 		t.recount(slot)

@@ -19,7 +19,7 @@ const tableBudget = 96 << 20
 // tables are the tables of pods that came by lately.
 type tables struct {
 	mu    sync.Mutex
-	nodes framework.SlotLister
+	nodes framework.IndexedSnapshot
 	index topology.Index
 	kept  topology.Kept[*table]
 	key   []byte
@@ -47,7 +47,7 @@ func (pl *Plugin) kindOf(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) (
 
 // tableFor returns the table, up to date, for the constraints of a pod with an action; nil if there are none. A table
 // that lasts is shared with pods that are alike.
-func (pl *Plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, nodes framework.SlotLister, lasting bool) (*table, error) {
+func (pl *Plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, nodes framework.IndexedSnapshot, lasting bool) (*table, error) {
 	kind, ok := pl.kindOf(pod, action)
 	if !ok {
 		return nil, nil
@@ -77,7 +77,7 @@ func (pl *Plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction,
 }
 
 // makeTable returns a new table that is up to date; nil if there are no constraints.
-func (pl *Plugin) makeTable(pod *v1.Pod, kind kind, nodes framework.SlotLister, index *topology.Index) (*table, error) {
+func (pl *Plugin) makeTable(pod *v1.Pod, kind kind, nodes framework.IndexedSnapshot, index *topology.Index) (*table, error) {
 	constraints, err := pl.constraintsOf(pod, kind)
 	if err != nil || len(constraints) == 0 {
 		return nil, err

@@ -54,7 +54,7 @@ func TestPodsThatDifferShareNoTable(t *testing.T) {
 					nodes[i] = changed(nodes[i], fixture.Tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule}))
 				}
 			}
-			var slots fixture.Slots
+			var slots fixture.IndexedNodes
 			slots.Fill(nodes)
 			objects := []apiruntime.Object{replicaSet("web", requiring("app", "web")), replicaSet("db", requiring("app", "db"))}
 			plugin, err := podtopologyspread.New(t.Context(), list(constraint(1, zone, hard, selectingNothing)),

@@ -64,7 +64,7 @@ type Evaluator struct {
 	metrics Metrics
 
 	// lowest has the lowest priority of the pods on each node.
-	lowest *framework.SlotTable[int32]
+	lowest *framework.NodeTable[int32]
 	known  knownRuns
 }
 
@@ -91,7 +91,7 @@ func NewEvaluator(options Options) (*Evaluator, error) {
 		budgets: informers.Policy().V1().PodDisruptionBudgets().Lister(),
 		evictor: newEvictor(options, pods),
 		metrics: metricsOf(options.Handle),
-		lowest:  framework.NewSlotTable(lowestPriority),
+		lowest:  framework.NewNodeTable(lowestPriority),
 	}, nil
 }
 
@@ -190,10 +190,10 @@ func (e *Evaluator) candidates(
 // promising returns the nodes that rejected the pod for a reason that an eviction may remove.
 func (e *Evaluator) promising(nodes fwk.NodeInfoLister, all []fwk.NodeInfo, statuses fwk.NodeToStatusReader) (selection, error) {
 	result := selection{nodes: all}
-	slotted, hasSlots := e.handle.SnapshotSharedLister().(framework.SlotLister)
+	slotted, hasSlots := e.handle.SnapshotSharedLister().(framework.IndexedSnapshot)
 	if known, ok := statuses.(*framework.NodeToStatus); ok && hasSlots {
 		if indexes, ok := known.IndexesForStatusCode(all, fwk.Unschedulable); ok {
-			result.indexes, result.slots = indexes, slotted.SlotOrder()
+			result.indexes, result.slots = indexes, slotted.ListOrder()
 			return result, nil
 		}
 	}
@@ -208,7 +208,7 @@ func (e *Evaluator) promising(nodes fwk.NodeInfoLister, all []fwk.NodeInfo, stat
 	for i, node := range result.nodes {
 		result.indexes[i] = i
 		if hasSlots {
-			slot, ok := slotted.Slot(node.Node().Name)
+			slot, ok := slotted.NodeIndex(node.Node().Name)
 			if !ok {
 				return selection{}, fmt.Errorf("node %s is not in the snapshot", node.Node().Name)
 			}

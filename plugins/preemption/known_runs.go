@@ -31,7 +31,7 @@ type keyWriter interface {
 type knownRuns struct {
 	mu         sync.Mutex
 	key        []byte
-	nodes      framework.SlotLister
+	nodes      framework.IndexedSnapshot
 	generation int64
 	budgets    []*policyv1.PodDisruptionBudget
 	bySlot     map[string][]dryRun
@@ -43,7 +43,7 @@ type knownRuns struct {
 func (k *knownRuns) use(e *Evaluator, state fwk.CycleState, pod *v1.Pod, budgets []*policyv1.PodDisruptionBudget, search func(known []dryRun)) {
 	writer, canWrite := e.handle.(keyWriter)
 	hooks, byDefault := e.hooks.(*DefaultHooks)
-	nodes, hasSlots := e.handle.SnapshotSharedLister().(framework.SlotLister)
+	nodes, hasSlots := e.handle.SnapshotSharedLister().(framework.IndexedSnapshot)
 	if !canWrite || !byDefault || !hooks.plain || !hasSlots || len(e.handle.Extenders()) > 0 {
 		search(nil)
 		return
@@ -60,13 +60,13 @@ func (k *knownRuns) use(e *Evaluator, state fwk.CycleState, pod *v1.Pod, budgets
 }
 
 // forKey returns what is known of pods with the key k.key. It needs mu.
-func (k *knownRuns) forKey(nodes framework.SlotLister, budgets []*policyv1.PodDisruptionBudget) []dryRun {
+func (k *knownRuns) forKey(nodes framework.IndexedSnapshot, budgets []*policyv1.PodDisruptionBudget) []dryRun {
 	k.forgetChanged(nodes, budgets)
 	runs := k.bySlot[string(k.key)]
 	if runs == nil && len(k.bySlot) >= maxKnownKeys {
 		clear(k.bySlot)
 	}
-	if missing := nodes.SlotCount() - len(runs); missing > 0 {
+	if missing := nodes.IndexCount() - len(runs); missing > 0 {
 		runs = append(runs, make([]dryRun, missing)...)
 		k.bySlot[string(k.key)] = runs
 	}
@@ -74,7 +74,7 @@ func (k *knownRuns) forKey(nodes framework.SlotLister, budgets []*policyv1.PodDi
 }
 
 // forgetChanged drops what is known of nodes that changed, and everything if the budgets did.
-func (k *knownRuns) forgetChanged(nodes framework.SlotLister, budgets []*policyv1.PodDisruptionBudget) {
+func (k *knownRuns) forgetChanged(nodes framework.IndexedSnapshot, budgets []*policyv1.PodDisruptionBudget) {
 	if k.bySlot == nil || k.nodes != nodes || !slices.Equal(k.budgets, budgets) {
 		k.bySlot = map[string][]dryRun{}
 		k.nodes, k.budgets = nodes, budgets

@@ -41,7 +41,7 @@ func (f *countingFilter) AppendFilterKey(key []byte, _ fwk.CycleState, _ *v1.Pod
 // history is a cluster that changes, with two evaluators: one that tries every node each time, and one that remembers.
 type history struct {
 	random    *rand.Rand
-	nodes     fixture.Slots
+	nodes     fixture.IndexedNodes
 	world     *fixture.World
 	filter    *countingFilter
 	nominated map[string][]*v1.Pod
@@ -114,7 +114,7 @@ func (h *history) add(t *testing.T, pod *v1.Pod) {
 // edit replaces a node by what change makes of a copy of it.
 func (h *history) edit(t *testing.T, name string, change func(*framework.NodeInfo) error) {
 	t.Helper()
-	slot, _ := h.nodes.Slot(name)
+	slot, _ := h.nodes.NodeIndex(name)
 	edited := h.nodes.Infos()[slot].Clone() // every slot has a node
 	if err := change(edited); err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func (e *Evaluator) tryNodes(
 // pod of lower priority, which are hopeless. Only the default way to find victims is known to need such pods.
 func (e *Evaluator) withVictims(pod *v1.Pod, nodes selection, offset int, found *verdicts) []int {
 	var lowest []int32
-	if lister, ok := e.handle.SnapshotSharedLister().(framework.SlotLister); ok && nodes.slots != nil {
+	if lister, ok := e.handle.SnapshotSharedLister().(framework.IndexedSnapshot); ok && nodes.slots != nil {
 		if _, ok := e.hooks.(*DefaultHooks); ok {
 			lowest = e.lowest.Rows(lister)
 		}

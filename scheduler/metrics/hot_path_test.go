@@ -46,7 +46,7 @@ func hotPaths() []hotPath {
 		{"Hint", always(func(m *metrics.Metrics) {
 			m.HintEvaluated(queue.HintResult{Plugin: "NodeResourcesFit", Event: "NodeAdd", Hint: fwk.QueueSkip, Duration: time.Microsecond})
 		})},
-		{"Gates", always(func(m *metrics.Metrics) { m.GatesAsked(profile, "", time.Microsecond) })},
+		{"Gates", always(func(m *metrics.Metrics) { m.PreEnqueueRan(profile, "", time.Microsecond) })},
 		{"PodMoved", always(func(m *metrics.Metrics) {
 			m.PodMoved(queue.PodMove{Pod: info, From: queue.PoolInFlight, To: queue.PoolUnschedulable, Cause: queue.CauseAttemptFailed})
 			m.PodMoved(queue.PodMove{Pod: info, From: queue.PoolUnschedulable, To: queue.PoolNone, Cause: queue.CauseDeleted})

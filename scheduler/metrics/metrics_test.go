@@ -48,7 +48,7 @@ func touchAll(m *metrics.Metrics) {
 	m.EventHandled(fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add}, time.Second)
 	m.PodMoved(queue.PodMove{Pod: rejectedBy("P"), From: queue.PoolInFlight, To: queue.PoolUnschedulable, Cause: queue.CauseAttemptFailed})
 	m.HintEvaluated(queue.HintResult{Plugin: "P", Event: "NodeAdd", Hint: fwk.QueueSkip, Duration: time.Second})
-	m.GatesAsked(profile, "", time.Second)
+	m.PreEnqueueRan(profile, "", time.Second)
 	m.EventNarrowed("P", true)
 	m.InFlightEvents("NodeAdd", 1)
 	m.ExtensionPointDuration(runtime.MethodFilter, "Success", profile, time.Second)
@@ -56,7 +56,7 @@ func touchAll(m *metrics.Metrics) {
 	m.PluginEvaluations("P", runtime.MethodFilter, profile).Inc()
 	m.PermitWait("Success", time.Second)
 	m.Goroutines("binding", 1)
-	m.ColumnsKept("p", 1)
+	m.VerdictCacheBytes("p", 1)
 	m.PreemptionAttempted()
 	m.VictimsChosen(3)
 	m.EvictionEnded(nil, time.Second)
@@ -164,7 +164,7 @@ func TestWhatIsMeasured(t *testing.T) {
 		}, []string{"P all_pods: 1", "P narrowed: 1"}},
 		{"framework_extension_point_duration_seconds", func(m *metrics.Metrics) {
 			m.ExtensionPointDuration(runtime.MethodFilter, "Success", profile, time.Second)
-			m.GatesAsked(profile, "Gate", time.Second)
+			m.PreEnqueueRan(profile, "Gate", time.Second)
 		}, []string{"Filter Success default-scheduler: 1 in 1", "PreEnqueue Success default-scheduler: 1 in 1"}},
 		{"plugin_execution_duration_seconds", func(m *metrics.Metrics) {
 			m.PluginDuration("P", runtime.MethodScore, "Error", time.Second)
@@ -177,8 +177,8 @@ func TestWhatIsMeasured(t *testing.T) {
 		}, []string{"P Filter default-scheduler: 2", "P Score default-scheduler: 0"}},
 		{"permit_wait_duration_seconds", func(m *metrics.Metrics) { m.PermitWait("Unschedulable", time.Second) }, []string{"Unschedulable: 1 in 1"}},
 		{"columns_bytes", func(m *metrics.Metrics) {
-			m.ColumnsKept("p", 7)
-			m.ColumnsKept("p", 5)
+			m.VerdictCacheBytes("p", 7)
+			m.VerdictCacheBytes("p", 5)
 		}, []string{"p: 5"}},
 		{"goroutines", func(m *metrics.Metrics) {
 			m.Goroutines("binding", 1)

@@ -43,8 +43,10 @@ func (m *Metrics) Goroutines(operation string, change int) {
 	m.goroutines.change(labels{operation}, change)
 }
 
-// ColumnsKept implements runtime.ColumnMetrics.
-func (m *Metrics) ColumnsKept(profile string, bytes int) { m.columns.of(labels{profile}).set(bytes) }
+// VerdictCacheBytes implements runtime.VerdictCacheMetrics.
+func (m *Metrics) VerdictCacheBytes(profile string, bytes int) {
+	m.columns.of(labels{profile}).set(bytes)
+}
 
 // PreemptionAttempted implements preemption.Metrics.
 func (m *Metrics) PreemptionAttempted() { m.preemptions.get().Inc() }

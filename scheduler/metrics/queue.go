@@ -117,8 +117,8 @@ func (m *Metrics) HintEvaluated(result queue.HintResult) {
 	m.buffer.add(measurement{m.hintDurations, labels{result.Plugin, result.Event, hint}, result.Duration.Seconds()})
 }
 
-// GatesAsked implements queue.Observer. A closed gate is a success of the extension point.
-func (m *Metrics) GatesAsked(profile, _ string, duration time.Duration) {
+// PreEnqueueRan implements queue.Observer. A closed gate is a success of the extension point.
+func (m *Metrics) PreEnqueueRan(profile, _ string, duration time.Duration) {
 	m.gatesDuration.of(&m.pointDurations.series, labels{string(runtime.MethodPreEnqueue), fwk.Success.String(), profile}).Observe(duration.Seconds())
 }
 

@@ -201,7 +201,7 @@ func diagnosis(statuses interface{ Get(node string) *fwk.Status }, handle fwk.Ha
 // one takes from its queue.
 type ourScheduler struct {
 	*scheduler.Scheduler
-	scheduler.NoObserver
+	scheduler.NopObserver
 	ctx    context.Context
 	world  world
 	clock  *clocktesting.FakeClock

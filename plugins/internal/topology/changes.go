@@ -13,7 +13,7 @@ type Changes struct {
 }
 
 // Since returns the slots that changed after a generation. The list must not be changed; later calls don't change it.
-func (c *Changes) Since(nodes framework.SlotLister, generation int64) []int {
+func (c *Changes) Since(nodes framework.IndexedSnapshot, generation int64) []int {
 	now := nodes.Generation()
 	if c.to == now && c.from == generation && now != 0 {
 		return c.slots

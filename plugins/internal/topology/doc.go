@@ -6,7 +6,7 @@
 //
 // [Domains] makes the domains of a topology key small integers, and has that of every node by slot; an [Index] shares them.
 // Tables made on top of that are brought up to date from the slots that changed, see [Changes]. [Kept] holds tables by key
-// within a budget, and [Sparse] numbers of which most are zero. [SlotsOf] gives nodes slots where a snapshot has none, so
+// within a budget, and [Sparse] numbers of which most are zero. [IndexedNodesOf] gives nodes slots where a snapshot has none, so
 // that there is one way to count, whether or not what is counted can be kept.
 //
 // Nothing here has a lock: what changes is changed under the lock of the plugin, in PreFilter or before all nodes are

@@ -63,11 +63,11 @@ func (d *Domains) Number(value string) int32 {
 }
 
 // sync brings the domains up to date.
-func (d *Domains) sync(nodes framework.SlotLister, changes *Changes) {
+func (d *Domains) sync(nodes framework.IndexedSnapshot, changes *Changes) {
 	if d.generation == nodes.Generation() {
 		return
 	}
-	for len(d.bySlot) < nodes.SlotCount() {
+	for len(d.bySlot) < nodes.IndexCount() {
 		d.bySlot, d.present = append(d.bySlot, None), append(d.present, false)
 	}
 	for _, slot := range changes.Since(nodes, d.generation) {
@@ -147,10 +147,12 @@ type Index struct {
 }
 
 // Sync brings domains up to date that came from this index.
-func (x *Index) Sync(nodes framework.SlotLister, domains *Domains) { domains.sync(nodes, &x.Changes) }
+func (x *Index) Sync(nodes framework.IndexedSnapshot, domains *Domains) {
+	domains.sync(nodes, &x.Changes)
+}
 
 // Domains returns the domains of a topology key, up to date with the snapshot.
-func (x *Index) Domains(nodes framework.SlotLister, key string) *Domains {
+func (x *Index) Domains(nodes framework.IndexedSnapshot, key string) *Domains {
 	at := slices.IndexFunc(x.all, func(d *Domains) bool { return d.key == key })
 	if at < 0 {
 		if len(x.all) == maxShared {

@@ -16,7 +16,7 @@ import (
 func TestDomainsFollowNodes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
-		var slots fixture.Slots
+		var slots fixture.IndexedNodes
 		var index topology.Index
 		for step := range 200 {
 			slot := random.IntN(8)
@@ -42,7 +42,7 @@ func TestDomainsFollowNodes(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, d *topology.Domains, slots *fixture.Slots) {
+func check(t *testing.T, d *topology.Domains, slots *fixture.IndexedNodes) {
 	t.Helper()
 	values, lacking := map[string]int32{}, 0
 	for slot, domain := range d.BySlot() {

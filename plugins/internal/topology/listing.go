@@ -11,10 +11,10 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// SlotsOf returns nodes with slots: those of the snapshot if they are all its nodes and it has slots, and otherwise
+// IndexedNodesOf returns nodes with slots: those of the snapshot if they are all its nodes and it has slots, and otherwise
 // slots good for a single use. Lasting tells which.
-func SlotsOf(snapshot fwk.SharedLister, nodes []fwk.NodeInfo) (_ framework.SlotLister, lasting bool) {
-	if slots, ok := snapshot.(framework.SlotLister); ok {
+func IndexedNodesOf(snapshot fwk.SharedLister, nodes []fwk.NodeInfo) (_ framework.IndexedSnapshot, lasting bool) {
+	if slots, ok := snapshot.(framework.IndexedSnapshot); ok {
 		if all, err := slots.NodeInfos().List(); err == nil && same(all, nodes) {
 			return slots, true
 		}
@@ -30,23 +30,23 @@ func same(a, b []fwk.NodeInfo) bool {
 // listing gives the nodes of a list slots, in the order of the list, for as long as nothing changes. Only what tables
 // need is there: nodes by slot.
 type listing struct {
-	framework.SlotLister
+	framework.IndexedSnapshot
 	nodes []fwk.NodeInfo
 }
 
-// Generation implements framework.SlotLister.
+// Generation implements framework.IndexedSnapshot.
 func (l listing) Generation() int64 { return 1 }
 
-// NodeCount implements framework.SlotLister.
+// NodeCount implements framework.IndexedSnapshot.
 func (l listing) NodeCount() int { return len(l.nodes) }
 
-// SlotCount implements framework.SlotLister.
-func (l listing) SlotCount() int { return len(l.nodes) }
+// IndexCount implements framework.IndexedSnapshot.
+func (l listing) IndexCount() int { return len(l.nodes) }
 
-// NodeAt implements framework.SlotLister.
+// NodeAt implements framework.IndexedSnapshot.
 func (l listing) NodeAt(slot int) fwk.NodeInfo { return l.nodes[slot] }
 
-// ChangedSince implements framework.SlotLister.
+// ChangedSince implements framework.IndexedSnapshot.
 func (l listing) ChangedSince(generation int64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for slot := range l.nodes {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestSlotsOf(t *testing.T) {
-	var slots fixture.Slots
+	var slots fixture.IndexedNodes
 	slots.Fill([]*framework.NodeInfo{fixture.NodeInfo(fixture.Node("a")), fixture.NodeInfo(fixture.Node("b"))})
 	list, _ := slots.List()
 	other := []fwk.NodeInfo{list[0], fixture.NodeInfo(fixture.Node("c"))}
@@ -34,7 +34,7 @@ func TestSlotsOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			found, lasting := topology.SlotsOf(tt.snapshot, tt.nodes)
+			found, lasting := topology.IndexedNodesOf(tt.snapshot, tt.nodes)
 			if lasting != tt.lasting {
 				t.Errorf("lasting: %v, want %v", lasting, tt.lasting)
 			}

@@ -43,7 +43,7 @@ func (s *Scheduler) registerHandlers() error {
 	return errors.Join(errs...)
 }
 
-func (s *Scheduler) registerKind(row framework.EventResource) error {
+func (s *Scheduler) registerKind(row framework.WatchedResource) error {
 	actions := s.events.Actions(row.Name)
 	if actions == fwk.None {
 		return nil
