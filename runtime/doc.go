@@ -29,7 +29,7 @@
 // [Framework.Search] finds the best of all nodes without asking every plugin about every node: what a plugin that
 // implements framework.FilterKeyPlugin or framework.ScoreKeyPlugin said of a node is kept in a column until the node
 // changes. Boards and rankings put columns together, and a tournament over the ranking knows the best nodes. The page
-// docs/columns.md has the whole of it. The other Run methods ask plugins each time, and come to the same.
+// docs/verdict-caches.md has the whole of it. The other Run methods ask plugins each time, and come to the same.
 //
 // # Concurrency
 //

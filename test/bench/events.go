@@ -64,17 +64,17 @@ func eventCases() []eventCase {
 	const fit, affinity, taints = "NodeResourcesFit", "NodeAffinity", "TaintToleration"
 	return []eventCase{
 		{plugin: fit, what: "not registered", occurrence: label, target: 50_000, quick: true},
-		{plugin: fit, what: "wakes nobody", occurrence: nodeAdd(tooSmall), target: 1_000, quick: true},
+		{plugin: fit, what: "wakes no pod", occurrence: nodeAdd(tooSmall), target: 1_000, quick: true},
 		{plugin: fit, what: "wakes all", occurrence: nodeAdd(suitsAll), wakesAll: true, target: 10, quick: true},
 		{plugin: fit, what: "wakes all, in backoff", occurrence: nodeAdd(suitsAll), wakesAll: true, backoff: true, target: 10},
 		{plugin: fit, what: "pod deleted, wakes all", occurrence: deleted, wakesAll: true, target: 10},
 		{plugin: affinity, what: "not registered", occurrence: deleted, target: 50_000},
-		{plugin: affinity, what: "node label, wakes nobody", occurrence: label, target: 1_000},
-		{plugin: affinity, what: "wakes nobody", occurrence: nodeAdd(nil), target: 1_000},
+		{plugin: affinity, what: "node label, wakes no pod", occurrence: label, target: 1_000},
+		{plugin: affinity, what: "wakes no pod", occurrence: nodeAdd(nil), target: 1_000},
 		{plugin: affinity, what: "wakes all", occurrence: nodeAdd(suitsAll), wakesAll: true, target: 10},
 		{plugin: affinity, what: "wakes all, in backoff", occurrence: nodeAdd(suitsAll), wakesAll: true, backoff: true, target: 10},
 		{plugin: taints, what: "not registered", occurrence: deleted, target: 50_000},
-		{plugin: taints, what: "wakes nobody", occurrence: nodeAdd(tainted), target: 1_000},
+		{plugin: taints, what: "wakes no pod", occurrence: nodeAdd(tainted), target: 1_000},
 		{plugin: taints, what: "wakes all", occurrence: nodeAdd(suitsAll), wakesAll: true, target: 10},
 		{plugin: taints, what: "wakes all, in backoff", occurrence: nodeAdd(suitsAll), wakesAll: true, backoff: true, target: 10},
 	}
@@ -213,7 +213,7 @@ func (r *rooms) close() {
 	r.built, r.pods = nil, nil
 }
 
-// measureIdleEvents repeats an event that wakes nobody.
+// measureIdleEvents repeats an event that wakes no pod.
 func measureIdleEvents(m *meter, room waitingRoom, c eventCase, pods int) (Sample, error) {
 	room.pass(longBackoff)
 	told := 0

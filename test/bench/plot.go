@@ -37,9 +37,9 @@ func figures() []figure {
 		{
 			file: "events.svg", title: "Time of an event", axis: "unschedulable pods", workload: "events",
 			cases: []string{
-				"NodeResourcesFit, not registered", "NodeResourcesFit, wakes nobody", "NodeResourcesFit, wakes all",
-				"NodeAffinity, not registered", "NodeAffinity, wakes nobody", "NodeAffinity, wakes all",
-				"TaintToleration, not registered", "TaintToleration, wakes nobody", "TaintToleration, wakes all",
+				"NodeResourcesFit, not registered", "NodeResourcesFit, wakes no pod", "NodeResourcesFit, wakes all",
+				"NodeAffinity, not registered", "NodeAffinity, wakes no pod", "NodeAffinity, wakes all",
+				"TaintToleration, not registered", "TaintToleration, wakes no pod", "TaintToleration, wakes all",
 			},
 		},
 	}
