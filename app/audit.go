@@ -5,6 +5,7 @@ package app
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ func (p *program) auditCommand() *cobra.Command {
 		Long: "Replays manifests and scenarios as simulate does. After every event, the pods that wait are checked against the\n" +
 			"truth: what the plugins say when they are asked, whatever events they registered and whatever their queueing\n" +
 			"hints said. A pod that was left asleep although it would now fit is a missed wake-up: in a cluster it would\n" +
-			"wait for minutes until it is tried anyway. If there are any the exit code is 1.",
+			"wait for minutes until it is tried anyway. If there are any, or if a plugin failed, the exit code is 1.",
 		Example: "  rouse audit cluster.yaml scenario.yaml\n" +
 			"  rouse audit --config scheduler.yaml -o json scenario.yaml",
 		Args: between(1, -1, "at least one file or folder"),
@@ -39,10 +40,25 @@ func (p *program) auditCommand() *cobra.Command {
 		if err := output.write(command, audit); err != nil {
 			return err
 		}
-		if missed := audit.Summary.MissedWakeups; missed > 0 {
-			return &CheckFailedError{Message: fmt.Sprintf("missed wake-ups: %d", missed)}
-		}
-		return nil
+		return auditFailed(audit)
 	}
 	return command
+}
+
+// auditFailed is the error of an audit that found something; nil if all is well.
+func auditFailed(audit *inspect.Audit) error {
+	var found []string
+	if missed := audit.Summary.MissedWakeups; missed > 0 {
+		found = append(found, fmt.Sprintf("missed wake-ups: %d", missed))
+	}
+	if failed := audit.Summary.Failed; failed > 0 {
+		found = append(found, fmt.Sprintf("failures of plugins: %d", failed))
+	}
+	if audit.Incomplete {
+		found = append(found, "the audit could not be completed; see the warnings")
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return &CheckFailedError{Message: strings.Join(found, "\n")}
 }

@@ -64,6 +64,7 @@ type documentedAudit struct {
 		WastedWakeups  int     `json:"wastedWakeups"`
 		RightSkips     int     `json:"rightSkips"`
 		MissedWakeups  int     `json:"missedWakeups"`
+		Failed         int     `json:"failed"`
 		VirtualSeconds float64 `json:"virtualSeconds"`
 		WallSeconds    float64 `json:"wallSeconds"`
 	} `json:"summary"`
@@ -74,6 +75,7 @@ type documentedAudit struct {
 		WastedWakeups int    `json:"wastedWakeups"`
 		RightSkips    int    `json:"rightSkips"`
 		MissedWakeups int    `json:"missedWakeups"`
+		Failed        int    `json:"failed"`
 	} `json:"decisions"`
 	Missed []struct {
 		At      string `json:"at"`
@@ -91,6 +93,14 @@ type documentedAudit struct {
 		Until   string `json:"until"`
 		WokenBy string `json:"wokenBy"`
 	} `json:"missed"`
+	Failures []struct {
+		At      string `json:"at"`
+		Pod     string `json:"pod"`
+		Event   string `json:"event"`
+		Plugin  string `json:"plugin"`
+		Message string `json:"message"`
+		Times   int    `json:"times"`
+	} `json:"failures"`
 	Warnings []string `json:"warnings"`
 }
 
@@ -99,7 +109,7 @@ func TestAuditThatMissesNothing(t *testing.T) {
 	for _, want := range []string{
 		"2 pods on 1 node, 10s of virtual time, audited in ",
 		"missed wake-ups  0",
-		"NodeUpdateNodeLabel  NodeAffinity      1       0        0       0\n",
+		"NodeUpdateNodeLabel  NodeAffinity      1       0        0       0       0\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text does not contain %q:\n%s", want, text)

@@ -29,8 +29,13 @@ type Audit struct {
 	Decisions []Decisions `json:"decisions"`
 	// Missed are the wake-ups that did not happen, in the order of time.
 	Missed []MissedWakeup `json:"missed"`
+	// Failures are mistakes of plugins: hints, attempts and questions for the truth that ended with an error or a panic. Where
+	// a plugin failed, what is counted of it is not worth much.
+	Failures []PluginFailure `json:"failures"`
 	// Warnings say what could not be judged.
 	Warnings []string `json:"warnings,omitempty"`
+	// Incomplete tells that the truth could no longer be found out, for a reason that the last warning says.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // AuditSummary counts the decisions over all events and plugins.
@@ -45,6 +50,8 @@ type AuditSummary struct {
 	// MissedWakeups is the length of [Audit.Missed]. The rows of the decisions can add up to more, where several plugins
 	// are to blame.
 	MissedWakeups int `json:"missedWakeups"`
+	// Failed is how often plugins failed: the sum over [Audit.Failures].
+	Failed int `json:"failed"`
 
 	// VirtualSeconds is the time that passed in the simulation, WallSeconds how long the audit took.
 	VirtualSeconds float64 `json:"virtualSeconds"`
@@ -65,6 +72,22 @@ type Decisions struct {
 	RightSkips int `json:"rightSkips"`
 	// MissedWakeups is how often it left a pod asleep that would have fitted or preempted.
 	MissedWakeups int `json:"missedWakeups"`
+	// Failed is how often its hint returned an error or panicked, which woke the pod, rightly or not.
+	Failed int `json:"failed"`
+}
+
+// PluginFailure is a mistake of a plugin.
+type PluginFailure struct {
+	// At and Pod, as namespace/name, are of the first time. The pod is empty if the call was about none.
+	At  simulate.Time `json:"at"`
+	Pod string        `json:"pod"`
+	// Event is the label of the event about which a hint was asked; empty for anything but a hint.
+	Event string `json:"event,omitempty"`
+	// Plugin is empty if it is not known.
+	Plugin string `json:"plugin"`
+	// Message is the error of the first time. Times is how often the plugin failed in that place.
+	Message string `json:"message"`
+	Times   int    `json:"times"`
 }
 
 // MissedWakeup is a pod that was left asleep although it would have fitted, or could have preempted others as it could

@@ -140,7 +140,7 @@ func (a *Auditor) close(woken []waking) {
 
 // judgeWaking counts a waking that a plugin asked for.
 func (a *Auditor) judgeWaking(w waking) {
-	if w.plugin == "" || w.known == nil {
+	if w.plugin == "" || w.known == nil || a.failures.woke(w) {
 		return
 	}
 	now := a.judgementOf(w.sleeper)

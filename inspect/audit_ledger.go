@@ -76,6 +76,13 @@ func (a *Auditor) Audit() *Audit {
 	if audit.Missed == nil {
 		audit.Missed = []MissedWakeup{}
 	}
+	audit.Failures = a.failures.sorted()
+	for _, failure := range audit.Failures {
+		audit.Summary.Failed += failure.Times
+		if failure.Event != "" {
+			a.ledger.row(rowKey{failure.Event, failure.Plugin}).Failed = failure.Times
+		}
+	}
 	for _, row := range a.ledger.rows {
 		audit.Decisions = append(audit.Decisions, *row)
 		audit.Summary.RightWakeups += row.RightWakeups
@@ -91,7 +98,7 @@ func (a *Auditor) Audit() *Audit {
 		audit.Warnings = append(audit.Warnings, "not judged, because something later than Filter rejected them: "+count(a.unjudged, "pod"))
 	}
 	if a.fault != nil {
-		audit.Warnings = append(audit.Warnings, a.fault.Error())
+		audit.Warnings, audit.Incomplete = append(audit.Warnings, a.fault.Error()), true
 	}
 	return audit
 }

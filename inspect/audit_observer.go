@@ -50,6 +50,7 @@ type Auditor struct {
 	// unjudged counts the pods that fitted when they fell asleep.
 	unjudged int
 	fault    error
+	failures *failures
 
 	// mu guards the following fields: plugins may have goroutines that use the queue.
 	mu     sync.Mutex
@@ -113,7 +114,7 @@ func (a answers) add(key rowKey, hint fwk.QueueingHint) {
 
 // NewAuditor returns an auditor for one simulation. Plugins are given the context when they are asked for the truth.
 func NewAuditor(ctx context.Context) *Auditor {
-	return &Auditor{ctx: ctx, ledger: newLedger(), asleep: map[types.UID]*sleeper{}}
+	return &Auditor{ctx: ctx, ledger: newLedger(), asleep: map[types.UID]*sleeper{}, failures: newFailures()}
 }
 
 // Observe makes the auditor the observer of the scheduler and of the queue.
@@ -125,6 +126,7 @@ func (a *Auditor) Observe(options *simulate.Options) {
 // before anything happens in the cluster.
 func (a *Auditor) Watch(cluster *simulate.Cluster) {
 	a.cluster, a.truth = cluster, newTruth(a.ctx, cluster)
+	a.truth.failures = a.failures
 	cluster.Watch(a)
 }
 
@@ -150,6 +152,10 @@ func (a *Auditor) HintEvaluated(result queue.HintResult) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for pod := range result.Pods {
+		if result.Err != nil {
+			a.failures.addHint(a.cluster.Now(), pod, result)
+			continue
+		}
 		waiting := a.asleep[pod.UID]
 		if waiting == nil {
 			continue
@@ -167,6 +173,7 @@ func (a *Auditor) HintEvaluated(result queue.HintResult) {
 // AttemptFailed implements scheduler.Observer. A pod that had got a node makes room again, which is announced as the
 // deletion of a pod there.
 func (a *Auditor) AttemptFailed(failure scheduler.Failure) {
+	a.noteFailedAttempt(failure)
 	if failure.Node != "" {
 		a.mu.Lock()
 		defer a.mu.Unlock()

@@ -24,9 +24,15 @@ func (a *Audit) WriteText(w io.Writer, style Style) error {
 	figures.cells(cell{text: "wasted wake-ups"}, cell{decimal(s.WastedWakeups), bold}, cell{"pods that the plugin still kept off the same nodes", dim})
 	figures.cells(cell{text: "right skips"}, cell{decimal(s.RightSkips), bold}, cell{"pods left asleep that would not have fitted", dim})
 	figures.cells(cell{text: "missed wake-ups"}, cell{decimal(s.MissedWakeups), missedColor}, cell{"pods left asleep that would have fitted", dim})
+	failedColor := green
+	if s.Failed > 0 {
+		failedColor = red
+	}
+	figures.cells(cell{text: "failed"}, cell{decimal(s.Failed), failedColor}, cell{"errors and panics of plugins", dim})
 	figures.draw(&b, style)
 	a.drawDecisions(&b, style)
 	a.drawMissed(&b, style)
+	a.drawFailures(&b, style)
 	for _, warning := range a.Warnings {
 		fmt.Fprintf(&b, "\n%s\n", style.paint(yellow, "Warning: "+warning))
 	}
@@ -41,8 +47,8 @@ func (a *Audit) drawDecisions(b *strings.Builder, style Style) {
 	}
 	b.WriteByte('\n')
 	list := table{
-		indent: "  ", header: []string{"EVENT", "PLUGIN", "RIGHT", "WASTED", "SKIPPED", "MISSED"},
-		right: map[int]bool{2: true, 3: true, 4: true, 5: true},
+		indent: "  ", header: []string{"EVENT", "PLUGIN", "RIGHT", "WASTED", "SKIPPED", "MISSED", "FAILED"},
+		right: map[int]bool{2: true, 3: true, 4: true, 5: true, 6: true},
 	}
 	for _, row := range a.Decisions {
 		event := row.Event
@@ -50,7 +56,7 @@ func (a *Audit) drawDecisions(b *strings.Builder, style Style) {
 			event = "(no event)"
 		}
 		list.cells(cell{event, cyan}, cell{text: row.Plugin}, numberCell(row.RightWakeups, green), numberCell(row.WastedWakeups, yellow),
-			numberCell(row.RightSkips, plain), numberCell(row.MissedWakeups, red))
+			numberCell(row.RightSkips, plain), numberCell(row.MissedWakeups, red), numberCell(row.Failed, red))
 	}
 	list.draw(b, style)
 }
@@ -76,6 +82,35 @@ func (a *Audit) drawMissed(b *strings.Builder, style Style) {
 		}
 		fmt.Fprintf(b, "    %s\n", style.paint(dim, missed.end()))
 	}
+}
+
+func (a *Audit) drawFailures(b *strings.Builder, style Style) {
+	if len(a.Failures) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "Failures of plugins"))
+	for i := range a.Failures {
+		fmt.Fprintf(b, "  %s\n", style.paint(red, a.Failures[i].String()))
+	}
+}
+
+// String says in a line what failed.
+func (f *PluginFailure) String() string {
+	text := fmt.Sprintf("%v ", f.At)
+	if f.Plugin != "" {
+		text += " plugin " + f.Plugin
+	}
+	if f.Pod != "" {
+		text += " for pod " + f.Pod
+	}
+	if f.Event != "" {
+		text += " at " + f.Event
+	}
+	text += ": " + f.Message
+	if f.Times > 1 {
+		text += fmt.Sprintf(" (%d times; this was the first)", f.Times)
+	}
+	return text
 }
 
 // String says in a line what was missed.

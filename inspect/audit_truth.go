@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -44,8 +43,9 @@ type truth struct {
 	snapshot   *cache.Snapshot
 	generation int64
 	names      []string
-	// faults are failures of plugins, each once.
-	faults sets.Set[string]
+	// faults say what could not be asked, each once; failures are those of plugins.
+	faults   sets.Set[string]
+	failures *failures
 }
 
 // class is pods that plugins cannot tell apart.
@@ -94,7 +94,7 @@ func (j *judgement) equal(other *judgement) bool {
 }
 
 func newTruth(ctx context.Context, cluster *simulate.Cluster) *truth {
-	return &truth{ctx: ctx, cluster: cluster, classes: map[string]*class{}, faults: sets.New[string]()}
+	return &truth{ctx: ctx, cluster: cluster, classes: map[string]*class{}, faults: sets.New[string](), failures: newFailures()}
 }
 
 // changes notes that something has changed; everything tells that it was neither a pod nor a node.
@@ -253,9 +253,9 @@ func (t *truth) ask(c *class) *question {
 }
 
 // rejecter returns the plugin of a status, and remembers failures.
-func (t *truth) rejecter(status *fwk.Status) string {
+func (q *question) rejecter(status *fwk.Status) string {
 	if !status.IsRejected() {
-		t.faults.Insert(fmt.Sprintf("plugin %s failed to judge a pod: %s", status.Plugin(), status.Message()))
+		q.noteFailedVerdict(q.class.pod, status)
 	}
 	if status.Plugin() == "" {
 		return "PreFilter" // it was a combination of plugins

@@ -47,7 +47,7 @@ func colorOf(what simulate.What) color {
 		return yellow
 	case simulate.WhatWoken:
 		return cyan
-	case simulate.WhatPreempted, simulate.WhatDeleted:
+	case simulate.WhatPreempted, simulate.WhatDeleted, simulate.WhatFailed:
 		return red
 	default:
 		return dim

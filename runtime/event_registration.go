@@ -122,6 +122,9 @@ func (f *Framework) guardPreHint(plugin *identity, hint fwk.PreQueueingHintFn) f
 		if ended != nil {
 			return fwk.PreQueueingHintResult{AllPods: true}, ended
 		}
+		if err != nil {
+			f.report(MethodPreQueueingHint, plugin.name, nil, fmt.Errorf("running %s: %w", MethodPreQueueingHint, err))
+		}
 		return narrowed, err
 	}
 }

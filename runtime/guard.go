@@ -239,12 +239,14 @@ func (f *Framework) panicked(method Method, plugin *identity, pod *v1.Pod, value
 	}
 	err := &PanicError{Plugin: plugin.name, Method: method, Value: value, Source: plugin.sourceOf(pcs)}
 	f.options.Logger.Error(err, "Plugin panicked", "profile", f.ProfileName(), "pod", klog.KObj(pod), "stack", string(stack))
+	f.report(method, plugin.name, pod, err)
 	return err
 }
 
 func (f *Framework) ended(method Method, plugin *identity, pod *v1.Pod) *PanicError {
 	err := &PanicError{Plugin: plugin.name, Method: method, Value: ErrGoroutineEnded}
 	f.options.Logger.Error(err, "Plugin ended its goroutine", "profile", f.ProfileName(), "pod", klog.KObj(pod))
+	f.report(method, plugin.name, pod, err)
 	return err
 }
 

@@ -56,6 +56,9 @@ type Options struct {
 
 	// Calls knows which plugins are being called; nil makes one. Several frameworks may share it.
 	Calls *Calls
+	// PluginFailed, unless it is nil, is told about panics and other mistakes of plugins, beside the log. It is called in the
+	// middle of the call of the plugin, with whatever locks its caller holds, and concurrently.
+	PluginFailed func(PluginFailure)
 
 	// Clock times the waiting for permission and the metrics; nil means the real one.
 	Clock clock.WithDelayedExecution

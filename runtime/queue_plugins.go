@@ -5,6 +5,7 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -37,6 +38,9 @@ func (g guardedPreEnqueue) PreEnqueue(ctx context.Context, pod *v1.Pod) *fwk.Sta
 	err := g.framework.call(MethodPreEnqueue, g.identity, pod, func() { status = g.PreEnqueuePlugin.PreEnqueue(ctx, pod) })
 	if err != nil {
 		return fwk.AsStatus(err).WithPlugin(g.identity.name)
+	}
+	if status.Code() == fwk.Error {
+		g.framework.report(MethodPreEnqueue, g.identity.name, pod, fmt.Errorf("running %s: %w", MethodPreEnqueue, status.AsError()))
 	}
 	return status
 }

@@ -10,6 +10,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/runtime"
 )
 
 // Observer is told what becomes of pods, and how long things take by the clock of the scheduler. Embed [NopObserver] to
@@ -30,6 +31,10 @@ type Observer interface {
 	// EventHandled is called when the cache and the queue know of a change of the cluster. An update that is several
 	// events counts for each of them.
 	EventHandled(event fwk.ClusterEvent, duration time.Duration)
+	// PluginFailed is called when a plugin panicked, ended the goroutine it was called in, or failed where no attempt fails
+	// by it. Where one does, AttemptFailed is called too. It is called before the call of the plugin is over, maybe with
+	// locks of the queue held, so it must not call the scheduler.
+	PluginFailed(failure runtime.PluginFailure)
 }
 
 // Failure is why an attempt came to nothing.
@@ -79,6 +84,9 @@ func (NopObserver) PodBound(Binding) {}
 
 // EventHandled implements [Observer].
 func (NopObserver) EventHandled(fwk.ClusterEvent, time.Duration) {}
+
+// PluginFailed implements [Observer].
+func (NopObserver) PluginFailed(runtime.PluginFailure) {}
 
 // JoinObservers returns an observer that tells all of the given ones, in their order. Nil ones are left out; without
 // any other the result is nil.
@@ -132,5 +140,12 @@ func (j joinedObservers) PodBound(binding Binding) {
 func (j joinedObservers) EventHandled(event fwk.ClusterEvent, duration time.Duration) {
 	for _, observer := range j {
 		observer.EventHandled(event, duration)
+	}
+}
+
+// PluginFailed implements [Observer].
+func (j joinedObservers) PluginFailed(failure runtime.PluginFailure) {
+	for _, observer := range j {
+		observer.PluginFailed(failure)
 	}
 }

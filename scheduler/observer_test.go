@@ -14,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/queue"
+	"github.com/rouse-scheduler/rouse/runtime"
 )
 
 // notes is an observer that writes down what it is told, durations in seconds.
@@ -40,6 +41,10 @@ func (n *notes) PodBound(b Binding) {
 
 func (n *notes) EventHandled(event fwk.ClusterEvent, duration time.Duration) {
 	n.note("%s %v", event.Label(), duration.Seconds())
+}
+
+func (n *notes) PluginFailed(failure runtime.PluginFailure) {
+	n.note("%s: %s failed in %s", failure.Pod.Name, failure.Plugin, failure.Method)
 }
 
 func TestObserverIsToldOfEvents(t *testing.T) {
@@ -142,8 +147,9 @@ func TestJoinObservers(t *testing.T) {
 	joined.AttemptFailed(Failure{Pod: pod})
 	joined.PodBound(Binding{Pod: pod, Node: "n1"})
 	joined.EventHandled(assignedPodDeleted(), time.Second)
-	if diff := cmp.Diff(one.lines, other.lines); diff != "" || len(one.lines) != 5 {
-		t.Errorf("the first saw %q, want five things; the second (-first +second):\n%s", one.lines, diff)
+	joined.PluginFailed(runtime.PluginFailure{Plugin: "Rack", Method: runtime.MethodFilter, Pod: pod})
+	if diff := cmp.Diff(one.lines, other.lines); diff != "" || len(one.lines) != 6 {
+		t.Errorf("the first saw %q, want six things; the second (-first +second):\n%s", one.lines, diff)
 	}
 }
 

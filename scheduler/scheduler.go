@@ -112,6 +112,7 @@ func (s *Scheduler) buildProfiles(ctx context.Context) error {
 		Go:               s.startTask,
 		Seed:             o.Seed,
 		Calls:            o.Calls,
+		PluginFailed:     o.Observer.PluginFailed,
 		Logger:           o.Logger,
 		Metrics:          o.Metrics,
 	})

@@ -25,6 +25,9 @@ const (
 	// WhatSkipped is a pod that an event did not wake, because the hint of the plugin said so. As long as nothing else
 	// happens to a pod, equal entries are not repeated.
 	WhatSkipped What = "skipped"
+	// WhatFailed is a mistake of a plugin: a hint that fails or panics, which counts as one that wakes the pod, or a panic at
+	// any extension point, by which the attempt may be rejected next. Message says what happened.
+	WhatFailed What = "failed"
 	// WhatPreempted is a pod that has to go to make room; By is the pod that gets the room, if that is known. One that takes
 	// its time is deleted later.
 	WhatPreempted What = "preempted"
@@ -35,7 +38,7 @@ const (
 // TraceEntry is one thing that happened to a pod.
 type TraceEntry struct {
 	At Time `json:"at"`
-	// Pod is namespace/name.
+	// Pod is namespace/name; empty if a plugin failed in a call that is about no pod.
 	Pod  string `json:"pod"`
 	What What   `json:"what"`
 	// Event is the label of what woke the pod or did not.

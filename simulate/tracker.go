@@ -16,6 +16,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/queue"
+	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
@@ -342,7 +343,7 @@ func queueOf(pool queue.Pool) Pool {
 
 // HintEvaluated implements queue.Observer.
 func (t *tracker) HintEvaluated(result queue.HintResult) {
-	if t.emit == nil || result.Hint != fwk.QueueSkip || result.Err != nil {
+	if t.emit == nil || result.Hint != fwk.QueueSkip && result.Err == nil {
 		return
 	}
 	t.mu.Lock()
@@ -350,6 +351,12 @@ func (t *tracker) HintEvaluated(result queue.HintResult) {
 	for pod := range result.Pods {
 		r := t.pods[pod.UID]
 		if r == nil {
+			continue
+		}
+		if result.Err != nil {
+			entry := t.entry(r, WhatFailed)
+			entry.Event, entry.Plugin, entry.Message = result.Event, result.Plugin, "the queueing hint failed: "+result.Err.Error()
+			t.trace(entry)
 			continue
 		}
 		again := result.Event + " " + result.Plugin
@@ -364,6 +371,20 @@ func (t *tracker) HintEvaluated(result queue.HintResult) {
 		entry.Event, entry.Plugin = result.Event, result.Plugin
 		t.trace(entry)
 	}
+}
+
+// PluginFailed implements scheduler.Observer. Hints are left to HintEvaluated, which knows the event.
+func (t *tracker) PluginFailed(failure runtime.PluginFailure) {
+	if failure.Method == runtime.MethodQueueingHint {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	entry := TraceEntry{At: t.now(), What: WhatFailed, Plugin: failure.Plugin, Message: failure.Err.Error()}
+	if failure.Pod != nil {
+		entry.Pod = failure.Pod.Namespace + "/" + failure.Pod.Name
+	}
+	t.trace(entry)
 }
 
 // state returns what is known of a pod, apart from the records.

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
@@ -80,3 +81,6 @@ func (l *eventLabels) of(event fwk.ClusterEvent) string {
 	}
 	return label
 }
+
+// PluginFailed implements scheduler.Observer. kube-scheduler has no metric for it; failures are in the log.
+func (m *Metrics) PluginFailed(runtime.PluginFailure) {}
