@@ -77,7 +77,7 @@ func (pl *Plugin) findExtendedClaim(pod *v1.Pod, requested map[v1.ResourceName]i
 		GenerateName: pod.Name + "-extended-resources-",
 		Annotations:  map[string]string{resourceapi.ExtendedResourceClaimAnnotation: "true"},
 		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &controller, BlockOwnerDeletion: &controller,
+			APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &controller,
 		}},
 	}}
 	return &extendedClaim{podClaim: &podClaim{claim: claim, index: -1}, requested: requested, uid: uid}, nil

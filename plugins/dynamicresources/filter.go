@@ -62,7 +62,13 @@ func (pl *Plugin) choose(ctx context.Context, s *podState, pod *v1.Pod, nodeInfo
 		claims = append(claims[:len(claims):len(claims)], chosen.extended.claim)
 	}
 	if len(claims) == 0 {
-		return nil, unavailable, nil
+		if s.extended == nil {
+			return nil, unavailable, nil
+		}
+		if pl.manager != nil {
+			chosen.view = pl.manager.View(node.Name)
+		}
+		return chosen, unavailable, nil // of which the claims with devices are scored
 	}
 	if status := pl.allocate(ctx, s, node, claims, chosen); status != nil {
 		return nil, nil, status

@@ -6,6 +6,7 @@ package dynamicresources
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -27,7 +28,10 @@ func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 	s := &podState{}
 	state.Write(stateKey, s)
 	err := pl.eachClaim(pod, func(index int, claim *resourceapi.ResourceClaim) {
-		s.claims = append(s.claims, &podClaim{claim: claim, index: index})
+		named := func(c *podClaim) bool { return c.claim.UID == claim.UID }
+		if !slices.ContainsFunc(s.claims, named) { // a pod may name a claim twice
+			s.claims = append(s.claims, &podClaim{claim: claim, index: index})
+		}
 	})
 	if err != nil {
 		return nil, rejected(err.Error())
@@ -75,7 +79,7 @@ func (pl *Plugin) sortClaim(s *podState, c *podClaim) *fwk.Status {
 		return rejected(fmt.Sprintf("resource claim %s is in the process of being allocated", describe(c.claim)))
 	}
 	for i := range c.claim.Spec.Devices.Requests {
-		if status := pl.checkRequest(s, &c.claim.Spec.Devices.Requests[i]); status != nil {
+		if status := pl.checkRequest(s, c.claim, &c.claim.Spec.Devices.Requests[i]); status != nil {
 			return status
 		}
 	}
@@ -85,7 +89,7 @@ func (pl *Plugin) sortClaim(s *podState, c *podClaim) *fwk.Status {
 	return nil
 }
 
-func (pl *Plugin) checkRequest(s *podState, request *resourceapi.DeviceRequest) *fwk.Status {
+func (pl *Plugin) checkRequest(s *podState, claim *resourceapi.ResourceClaim, request *resourceapi.DeviceRequest) *fwk.Status {
 	switch {
 	case request.Exactly != nil:
 		return pl.checkClass(request.Name, request.Exactly.DeviceClassName)
@@ -100,7 +104,7 @@ func (pl *Plugin) checkRequest(s *podState, request *resourceapi.DeviceRequest) 
 		}
 		return nil
 	}
-	return rejected(fmt.Sprintf("request %s: unknown request type", request.Name))
+	return rejected(fmt.Sprintf("resource claim %s, request %s: unknown request type", describe(claim), request.Name))
 }
 
 // checkClass rejects a request for a class that does not exist. Other trouble with classes is left to the allocator.
@@ -129,11 +133,11 @@ func (pl *Plugin) newAllocator(ctx context.Context) (structured.Allocator, error
 	if err != nil {
 		return nil, fmt.Errorf("gather allocation state: %w", err)
 	}
-	slices, err := pl.slices.ListWithDeviceTaintRules()
+	listed, err := pl.slices.ListWithDeviceTaintRules()
 	if err != nil {
 		return nil, err
 	}
-	return structured.NewAllocator(ctx, pl.switches.Allocation(), *state, pl.classes, slices, pl.expressions)
+	return structured.NewAllocator(ctx, pl.switches.Allocation(), *state, pl.classes, listed, pl.expressions)
 }
 
 // isConflicting tells whether a manager failed because claims changed while it looked at them.

@@ -152,13 +152,13 @@ func (pl *Plugin) giveBack(c *podClaim) {
 	}
 }
 
+// giveBackExtended does the same for extended resources. A claim that was created for them is deleted.
 func (pl *Plugin) giveBackExtended(ctx context.Context, extended *extendedClaim) {
-	if extended.allocation == nil {
-		return
+	if extended.allocation != nil {
+		extended.allocation = nil
+		pl.claims.MaybeRemoveClaimPendingAllocation(extended.uid, false)
 	}
-	extended.allocation = nil
-	pl.claims.MaybeRemoveClaimPendingAllocation(extended.uid, false)
-	if claim := extended.claim; !devices.IsInMemory(claim) {
+	if claim := extended.claim; !extended.stale && !devices.IsInMemory(claim) {
 		pl.claims.AssumedClaimRestore(claim.Namespace, claim.Name)
 		if err := pl.deleteClaim(context.WithoutCancel(ctx), claim); err != nil {
 			klog.FromContext(ctx).Error(err, "A claim for extended resources could not be deleted", "claim", klog.KObj(claim))

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,7 @@ import (
 	informersapps "k8s.io/client-go/informers/apps/v1"
 	informersv1 "k8s.io/client-go/informers/core/v1"
 	informerspolicy "k8s.io/client-go/informers/policy/v1"
+	informersresource "k8s.io/client-go/informers/resource/v1"
 	informersstorage "k8s.io/client-go/informers/storage/v1"
 	clientset "k8s.io/client-go/kubernetes"
 	listersstorage "k8s.io/client-go/listers/storage/v1"
@@ -38,6 +40,17 @@ type alwaysSynced struct {
 }
 
 func (alwaysSynced) HasSynced() bool { return true }
+
+func (a alwaysSynced) HasSyncedChecker() clientcache.DoneChecker { return a }
+
+// Name and Done implement clientcache.DoneChecker.
+func (alwaysSynced) Name() string { return "synchronous informer" }
+
+func (alwaysSynced) Done() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
+}
 
 func (s *synchronousInformer) HasSynced() bool { return true }
 
@@ -156,6 +169,10 @@ func unstarted(client clientset.Interface) map[apiruntime.Object]clientcache.Sha
 		&storagev1.CSIDriver{}:          informersstorage.NewCSIDriverInformer(client, 0, index()),
 		&storagev1.CSIStorageCapacity{}: informersstorage.NewCSIStorageCapacityInformer(client, "", 0, index()),
 		&storagev1.VolumeAttachment{}:   informersstorage.NewVolumeAttachmentInformer(client, 0, index()),
+		&resourceapi.ResourceClaim{}:    informersresource.NewResourceClaimInformer(client, "", 0, index()),
+		&resourceapi.ResourceSlice{}:    informersresource.NewResourceSliceInformer(client, 0, index()),
+		&resourceapi.DeviceClass{}:      informersresource.NewDeviceClassInformer(client, 0, index()),
+		&resourceapi.DeviceTaintRule{}:  informersresource.NewDeviceTaintRuleInformer(client, 0, index()),
 	}
 }
 

@@ -75,6 +75,7 @@ func (m *machine) comparisons() []comparison {
 		{"event maps", 1, m.compareEventMaps},
 		{"histories", 6, m.compareHistories},
 		{"volumes", 1, m.compareVolumes},
+		{"devices", 1, m.compareDevices},
 		{"configurations", 1, m.compareConfigurations},
 		{"preemptions", 1, m.comparePreemptions},
 	}

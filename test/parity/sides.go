@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -28,6 +29,7 @@ import (
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -60,6 +62,8 @@ type side struct {
 	framework runner
 	client    *fake.Clientset
 	world     world
+	devices   fwk.SharedDRAManager
+	recorder  *events.FakeRecorder
 	newState  func() fwk.CycleState
 	lister    fwk.NodeInfoLister
 	// plugins are the instances by name.
@@ -121,12 +125,16 @@ func inOurRuntime(ctx context.Context, c cluster, p profile, factories runtime.R
 	if err != nil {
 		return nil, err
 	}
+	s.devices, err = devices.New(ctx, devices.Options{Informers: s.world})
+	if err != nil {
+		return nil, err
+	}
 	registry := runtime.Registry{}
 	for name, factory := range factories {
 		registry[name] = capture(s.plugins, name, factory)
 	}
 	s.framework, err = runtime.NewFramework(ctx, registry, ourProfile(p), runtime.Options{
-		ClientSet: s.client, InformerFactory: s.world, Snapshot: snapshot, Parallelism: 1, DRAManager: noDevices{},
+		ClientSet: s.client, InformerFactory: s.world, Snapshot: snapshot, Parallelism: 1, DRAManager: s.devices, EventRecorder: s.recorder,
 		CSIManager: newCSIManager(s.world), PodGroupManager: cache.NoPodGroups{},
 	})
 	return s, err
@@ -141,6 +149,9 @@ func inTheirRuntime(ctx context.Context, c cluster, p profile, factories runtime
 	if err != nil {
 		return nil, err
 	}
+	if s.devices, err = theirDevices(ctx, s.world); err != nil {
+		return nil, err
+	}
 	registry := upstreamruntime.Registry{}
 	for name, factory := range factories {
 		registry[name] = capture(s.plugins, name, factory)
@@ -151,7 +162,8 @@ func inTheirRuntime(ctx context.Context, c cluster, p profile, factories runtime
 		upstreamruntime.WithSnapshotSharedLister(snapshot),
 		upstreamruntime.WithMutableSnapshotLister(snapshot),
 		upstreamruntime.WithParallelism(1),
-		upstreamruntime.WithSharedDRAManager(noDevices{}),
+		upstreamruntime.WithSharedDRAManager(s.devices),
+		upstreamruntime.WithEventRecorder(s.recorder),
 		upstreamruntime.WithSharedCSIManager(newCSIManager(s.world)),
 		upstreamruntime.WithPodNominator(noNominations{}),
 		upstreamruntime.WithPodGroupManager(cache.NoPodGroups{}),
@@ -169,7 +181,7 @@ func newSide(c cluster, newState func() fwk.CycleState, snapshot fwk.SharedListe
 		return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, binding.Name, nil)
 	})
 	w, err := newWorld(client, c.objects)
-	return &side{client: client, world: w, newState: newState, lister: snapshot.NodeInfos(), plugins: map[string]fwk.Plugin{}}, err
+	return &side{client: client, recorder: events.NewFakeRecorder(100), world: w, newState: newState, lister: snapshot.NodeInfos(), plugins: map[string]fwk.Plugin{}}, err
 }
 
 // ourProfile and theirProfile are a profile as each project has it, both with the arguments of the official module.

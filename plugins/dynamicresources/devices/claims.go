@@ -33,6 +33,20 @@ type pendingAllocation struct {
 	counted bool
 }
 
+// noClaimError is the key of a claim that there is not. To apierrors.IsNotFound it is what an API server would return, and
+// for users it reads as with kube-scheduler.
+type noClaimError string
+
+// Error implements error.
+func (e noClaimError) Error() string {
+	return fmt.Sprintf("could not find ResourceClaim %q", string(e))
+}
+
+// Unwrap returns the error of the API.
+func (e noClaimError) Unwrap() error {
+	return apierrors.NewNotFound(resourceapi.Resource("resourceclaims"), string(e))
+}
+
 func claimKey(claim *resourceapi.ResourceClaim) string { return claim.Namespace + "/" + claim.Name }
 
 // List implements fwk.ResourceClaimTracker. The claims are sorted by namespace and name.
@@ -52,7 +66,7 @@ func (c *Claims) Get(namespace, name string) (*resourceapi.ResourceClaim, error)
 	defer c.mu.RUnlock()
 	claim := c.claims[namespace+"/"+name]
 	if claim == nil {
-		return nil, apierrors.NewNotFound(resourceapi.Resource("resourceclaims"), name)
+		return nil, noClaimError(namespace + "/" + name)
 	}
 	return claim, nil
 }
@@ -97,8 +111,7 @@ func (c *Claims) signal(uid types.UID, claim *resourceapi.ResourceClaim, affecte
 	if !IsInMemory(claim) {
 		latest := c.claims[claimKey(claim)]
 		if latest == nil {
-			return fmt.Errorf("setting devices aside for claim %s: %w", claimKey(claim),
-				apierrors.NewNotFound(resourceapi.Resource("resourceclaims"), claim.Name))
+			return fmt.Errorf("setting devices aside: %w", noClaimError(claimKey(claim)))
 		}
 		if latest.UID == uid && latest.Status.Allocation != nil {
 			return nil
@@ -176,7 +189,7 @@ func (m *Manager) assume(claim *resourceapi.ResourceClaim) error {
 	var err error
 	switch {
 	case latest == nil:
-		err = apierrors.NewNotFound(resourceapi.Resource("resourceclaims"), claim.Name)
+		err = noClaimError(key)
 	case latest.UID != claim.UID:
 		err = fmt.Errorf("resourceclaim %q is another one by now (UID %s, not %s)", key, latest.UID, claim.UID)
 	case isOlder(latest, claim):
