@@ -6,6 +6,7 @@ package app
 import (
 	"github.com/rouse-scheduler/rouse/app/internal/features"
 	"github.com/rouse-scheduler/rouse/plugins/defaultpreemption"
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 	"github.com/rouse-scheduler/rouse/plugins/nodevolumelimits"
 	"github.com/rouse-scheduler/rouse/plugins/volumebinding"
 	"github.com/rouse-scheduler/rouse/scheduler"
@@ -23,5 +24,22 @@ func applyGates(gates *features.Gates, options *scheduler.Options) {
 	}
 	if !gates.Enabled(features.VolumeLimitScaling) {
 		options.Registry[nodevolumelimits.Name] = nodevolumelimits.NewWithMissingDrivers
+	}
+	options.Devices = deviceSwitches(gates)
+}
+
+// deviceSwitches is what gates say about dynamic resource allocation.
+func deviceSwitches(gates *features.Gates) devices.Switches {
+	return devices.Switches{
+		NoTaints:             !gates.Enabled(features.DRADeviceTaints),
+		NoTaintRules:         !gates.Enabled(features.DRADeviceTaintRules),
+		NoPartitions:         !gates.Enabled(features.DRAPartitionableDevices),
+		NoConsumableCapacity: !gates.Enabled(features.DRAConsumableCapacity),
+		NoBindingConditions:  !gates.Enabled(features.DRADeviceBindingConditions),
+		NoFilterTimeout:      !gates.Enabled(features.DRASchedulerFilterTimeout),
+		FractionalCapacity:   gates.Enabled(features.DRAFractionalCapacityRange),
+		DerivedAttributes:    gates.Enabled(features.DRADerivedAttributes),
+		CompatibilityGroups:  gates.Enabled(features.DRADeviceCompatibilityGroups),
+		ListAttributes:       gates.Enabled(features.DRAListTypeAttributes),
 	}
 }

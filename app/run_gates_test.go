@@ -4,6 +4,7 @@
 package app
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -28,6 +29,10 @@ func TestGatesSwitch(t *testing.T) {
 		{gate: "SchedulerAsyncPreemption", want: []string{"plugin DefaultPreemption"}},
 		{gate: "StorageCapacityScoring", want: []string{"plugin VolumeBinding"}},
 		{gate: "VolumeLimitScaling", want: []string{"plugin NodeVolumeLimits"}},
+		{gate: "DRADeviceTaintRules", want: []string{"devices {NoTaintRules}"}},
+		{gate: "DRAPartitionableDevices", want: []string{"devices {NoPartitions}"}},
+		{gate: "DRADeviceBindingConditions", want: []string{"devices {NoBindingConditions}"}},
+		{gate: "DRASchedulerFilterTimeout", want: []string{"devices {NoFilterTimeout}"}},
 		{gate: "OpportunisticBatching", want: nil},
 	} {
 		t.Run(test.gate, func(t *testing.T) {
@@ -69,6 +74,15 @@ func switched(options scheduler.Options) []string {
 	}
 	if options.DisableNominatedNodeName {
 		names = append(names, "DisableNominatedNodeName")
+	}
+	var devices []string
+	for field, value := range reflect.ValueOf(options.Devices).Fields() {
+		if value.Bool() {
+			devices = append(devices, field.Name)
+		}
+	}
+	if len(devices) > 0 {
+		names = append(names, fmt.Sprintf("devices %s", "{"+strings.Join(devices, " ")+"}"))
 	}
 	inTree := plugins.NewInTreeRegistry()
 	for name, factory := range options.Registry {

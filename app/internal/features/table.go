@@ -20,6 +20,24 @@ const (
 	StorageCapacityScoring featuregate.Feature = "StorageCapacityScoring"
 	// VolumeLimitScaling rejects nodes where a CSI driver that must be there is missing.
 	VolumeLimitScaling featuregate.Feature = "VolumeLimitScaling"
+	// DRADeviceTaints has the taints of devices respected, and DRADeviceTaintRules those that rules give them.
+	DRADeviceTaints     featuregate.Feature = "DRADeviceTaints"
+	DRADeviceTaintRules featuregate.Feature = "DRADeviceTaintRules"
+	// DRAPartitionableDevices takes devices that share counters.
+	DRAPartitionableDevices featuregate.Feature = "DRAPartitionableDevices"
+	// DRAConsumableCapacity gives claims shares of a device.
+	DRAConsumableCapacity featuregate.Feature = "DRAConsumableCapacity"
+	// DRADeviceBindingConditions waits for devices that have to be made ready.
+	DRADeviceBindingConditions featuregate.Feature = "DRADeviceBindingConditions"
+	// DRASchedulerFilterTimeout limits how long devices are looked for on a node.
+	DRASchedulerFilterTimeout featuregate.Feature = "DRASchedulerFilterTimeout"
+	// DRAFractionalCapacityRange lets shares of a device be fractions of a unit.
+	DRAFractionalCapacityRange featuregate.Feature = "DRAFractionalCapacityRange"
+	// DRADerivedAttributes, DRADeviceCompatibilityGroups and DRAListTypeAttributes are attributes of devices that are
+	// computed, groups of devices that go together, and attributes that are lists.
+	DRADerivedAttributes         featuregate.Feature = "DRADerivedAttributes"
+	DRADeviceCompatibilityGroups featuregate.Feature = "DRADeviceCompatibilityGroups"
+	DRAListTypeAttributes        featuregate.Feature = "DRAListTypeAttributes"
 )
 
 // effect is what becomes of a gate in Rouse.
@@ -106,24 +124,24 @@ func volumeGates() []gate {
 const allocation featuregate.Feature = "DynamicResourceAllocation"
 
 func deviceGates() []gate {
-	const status, taints, partitionable, capacity = "DRAResourceClaimDeviceStatus", "DRADeviceTaints", "DRAPartitionableDevices", "DRAConsumableCapacity"
+	const status = "DRAResourceClaimDeviceStatus"
 	return []gate{
 		locked(allocation),
 		locked("DRAAdminAccess", allocation),
 		locked("DRAPrioritizedList", allocation),
 		locked("DRAExtendedResource", allocation),
 		locked(status),
-		stable(taints, allocation),
-		stable("DRADeviceTaintRules", allocation, taints),
-		beta(partitionable, on, allocation),
-		beta(capacity, on, allocation),
-		beta("DRADeviceBindingConditions", on, allocation, status),
-		beta("DRASchedulerFilterTimeout", on, allocation),
+		switched(stable(DRADeviceTaints, allocation)),
+		switched(stable(DRADeviceTaintRules, allocation, DRADeviceTaints)),
+		switched(beta(DRAPartitionableDevices, on, allocation)),
+		switched(beta(DRAConsumableCapacity, on, allocation)),
+		switched(beta(DRADeviceBindingConditions, on, allocation, status)),
+		switched(beta(DRASchedulerFilterTimeout, on, allocation)),
 		beta("DRAResourceClaimGranularStatusAuthorization", on, allocation, status),
-		fractionalCapacity(allocation, capacity),
-		alpha("DRADerivedAttributes", allocation),
-		alpha("DRADeviceCompatibilityGroups", allocation, partitionable),
-		alpha("DRAListTypeAttributes", allocation),
+		switched(fractionalCapacity(allocation, DRAConsumableCapacity)),
+		switched(alpha(DRADerivedAttributes, allocation)),
+		switched(alpha(DRADeviceCompatibilityGroups, allocation, DRAPartitionableDevices)),
+		switched(alpha(DRAListTypeAttributes, allocation)),
 		alpha("DRANodeAllocatableResources", allocation),
 		alpha("DRAOptionalNodeOperations", allocation, "NodeDeclaredFeatures"),
 	}
