@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -192,7 +193,8 @@ func (m *Manager) assume(claim *resourceapi.ResourceClaim) error {
 		err = noClaimError(key)
 	case latest.UID != claim.UID:
 		err = fmt.Errorf("resourceclaim %q is another one by now (UID %s, not %s)", key, latest.UID, claim.UID)
-	case isOlder(latest, claim):
+	case claim.ResourceVersion == latest.ResourceVersion && equality.Semantic.DeepEqual(claim.Status, latest.Status):
+	case !isOlder(claim, latest):
 		m.replace(latest, claim, affected)
 	}
 	m.mu.Unlock()

@@ -1,0 +1,289 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamicresources
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/ptr"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// world is a plugin with informers of a cluster.
+type world struct {
+	*Plugin
+	t      *testing.T
+	client *fake.Clientset
+	nodes  fixture.Nodes
+}
+
+// inWorld runs a test in a cluster with the objects.
+func inWorld(t *testing.T, objects []apiruntime.Object, test func(*testing.T, *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, client: fake.NewClientset(objects...)}
+		// The informer of claims lags for ever: it has what there is at the beginning.
+		w.client.PrependWatchReactor("resourceclaims", clienttesting.DefaultWatchReactor(watch.NewFake(), nil))
+		factory := informers.NewSharedInformerFactory(w.client, 0)
+		manager, err := devices.New(t.Context(), devices.Options{Informers: factory})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range objects {
+			if node, ok := object.(*v1.Node); ok {
+				w.nodes.Infos = append(w.nodes.Infos, fixture.NodeInfo(node))
+			}
+		}
+		built := fixture.NewWorld(t, fixture.WorldOptions{Objects: objects})
+		plugin, err := New(t.Context(), nil, handle{Framework: built.Framework, client: w.client, manager: manager})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Plugin = plugin.(*Plugin)
+		factory.Start(t.Context().Done())
+		factory.WaitForCacheSync(t.Context().Done())
+		t.Cleanup(factory.Shutdown)
+		synctest.Wait()
+		test(t, w)
+	})
+}
+
+// handle is that of a framework, with devices.
+type handle struct {
+	*runtime.Framework
+	client  *fake.Clientset
+	manager *devices.Manager
+}
+
+func (h handle) ClientSet() clientset.Interface { return h.client }
+
+func (h handle) SharedDRAManager() fwk.SharedDRAManager { return h.manager }
+
+func gpus(node string, names ...string) *resourceapi.ResourceSlice {
+	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	slice.Spec = resourceapi.ResourceSliceSpec{
+		Driver: "gpu.example.com", NodeName: &node, Pool: resourceapi.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
+	}
+	for _, name := range names {
+		slice.Spec.Devices = append(slice.Spec.Devices, resourceapi.Device{Name: name})
+	}
+	return slice
+}
+
+func gpuClass() *resourceapi.DeviceClass {
+	return &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+}
+
+func gpuClaim(name string) *resourceapi.ResourceClaim {
+	claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), ResourceVersion: "1"}}
+	claim.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "r", Exactly: &resourceapi.ExactDeviceRequest{
+		DeviceClassName: "gpu", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1,
+	}}}
+	return claim
+}
+
+func podOf(name, claim string) *v1.Pod {
+	return fixture.Pod(name, func(pod *v1.Pod) {
+		pod.UID = types.UID(name)
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "r", ResourceClaimName: &claim}}
+	})
+}
+
+// filter runs PreFilter and Filter on the first node.
+func (w *world) filter(pod *v1.Pod) (fwk.CycleState, *fwk.Status) {
+	w.t.Helper()
+	state := framework.NewCycleState()
+	if _, status := w.PreFilter(w.t.Context(), state, pod, nil); !status.IsSuccess() {
+		return state, status
+	}
+	return state, w.Filter(w.t.Context(), state, pod, w.nodes.Infos[0])
+}
+
+func (w *world) reserve(pod *v1.Pod) fwk.CycleState {
+	w.t.Helper()
+	state, status := w.filter(pod)
+	fixture.CheckStatus(w.t, status, nil)
+	fixture.CheckStatus(w.t, w.Reserve(w.t.Context(), state, pod, "n1"), nil)
+	return state
+}
+
+func oneGPU() []apiruntime.Object {
+	return []apiruntime.Object{fixture.Node("n1"), gpuClass(), gpus("n1", "d0"), gpuClaim("a"), gpuClaim("b")}
+}
+
+func TestDeviceGoesToOnePod(t *testing.T) {
+	inWorld(t, oneGPU(), func(t *testing.T, w *world) {
+		first, second := podOf("first", "a"), podOf("second", "b")
+		state := w.reserve(first)
+		_, status := w.filter(second)
+		fixture.CheckStatus(t, status, rejected(ReasonCannotAllocate))
+		_, status = w.filter(podOf("third", "a"))
+		fixture.CheckStatus(t, status, rejected("resource claim default/a is in the process of being allocated"))
+		w.Unreserve(t.Context(), state, first, "n1")
+		w.Unreserve(t.Context(), state, first, "n1")
+		_, status = w.filter(second)
+		fixture.CheckStatus(t, status, nil)
+	})
+}
+
+// What was chosen before the device went to somebody else is chosen anew, and not taken.
+func TestReserveLooksAgain(t *testing.T) {
+	inWorld(t, oneGPU(), func(t *testing.T, w *world) {
+		state, status := w.filter(podOf("first", "a"))
+		fixture.CheckStatus(t, status, nil)
+		w.reserve(podOf("second", "b"))
+		fixture.CheckStatus(t, w.Reserve(t.Context(), state, podOf("first", "a"), "n1"), rejected(ReasonCannotAllocate))
+	})
+}
+
+// A claim may have devices before the status of its pod names it: the pod is held back until then.
+func TestClaimAllocatedBeforeItIsNamed(t *testing.T) {
+	pod := fixture.Pod("p", func(pod *v1.Pod) {
+		pod.UID = "p"
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "r", ResourceClaimTemplateName: ptr.To("template")}}
+	})
+	claim := gpuClaim("a")
+	claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p", Controller: ptr.To(true)}}
+	claim.Status.Allocation = &resourceapi.AllocationResult{}
+	inWorld(t, []apiruntime.Object{fixture.Node("n1"), gpuClass(), claim}, func(t *testing.T, w *world) {
+		fixture.CheckStatus(t, w.PreEnqueue(t.Context(), pod), rejected(`pod "default/p": ResourceClaim not created yet`))
+		named := pod.DeepCopy()
+		named.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "r", ResourceClaimName: ptr.To("a")}}
+		if hint, err := w.afterPodChange(klog.Logger{}, nil, nil, named); hint != fwk.Queue || err != nil {
+			t.Errorf("got hint %v, error %v", hint, err)
+		}
+		fixture.CheckStatus(t, w.PreEnqueue(t.Context(), named), nil)
+		_, status := w.filter(named)
+		fixture.CheckStatus(t, status, nil)
+	})
+}
+
+// The API server may write an allocation and not be able to say so. The pod is bound all the same, or at least the device
+// is not given to another.
+func TestLostAnswers(t *testing.T) {
+	for name, lost := range map[string]int{"once": 1, "for good": 1000} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, oneGPU(), func(t *testing.T, w *world) {
+				version := 1
+				w.client.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, apiruntime.Object, error) {
+					if action.GetSubresource() != "status" || lost == 0 {
+						return false, nil, nil
+					}
+					lost--
+					version++
+					claim := action.(clienttesting.UpdateAction).GetObject().(*resourceapi.ResourceClaim).DeepCopy()
+					claim.ResourceVersion = strconv.Itoa(version)
+					if err := w.client.Tracker().Update(action.GetResource(), claim, claim.Namespace); err != nil {
+						t.Error(err)
+					}
+					return true, nil, apierrors.NewTimeoutError("the answer is lost", 0)
+				})
+				pod := podOf("first", "a")
+				state := w.reserve(pod)
+				status := w.PreBind(t.Context(), state, pod, "n1")
+				if !status.IsSuccess() {
+					if name == "once" {
+						t.Fatal(status.AsError())
+					}
+					w.Unreserve(t.Context(), state, pod, "n1")
+				}
+				_, status = w.filter(podOf("second", "b"))
+				fixture.CheckStatus(t, status, rejected(ReasonCannotAllocate))
+				synctest.Wait()
+				_, status = w.filter(podOf("second", "b"))
+				fixture.CheckStatus(t, status, rejected(ReasonCannotAllocate))
+			})
+		})
+	}
+}
+
+func TestAllocatedElsewhere(t *testing.T) {
+	inWorld(t, append(oneGPU(), gpus("n2", "d0")), func(t *testing.T, w *world) {
+		pod := podOf("first", "a")
+		state := w.reserve(pod)
+		w.client.PrependReactor("update", "resourceclaims", func(clienttesting.Action) (bool, apiruntime.Object, error) {
+			other := gpuClaim("a")
+			other.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{
+				{Request: "r", Driver: "gpu.example.com", Pool: "n2", Device: "d0"},
+			}}}
+			if err := w.client.Tracker().Update(resourceapi.SchemeGroupVersion.WithResource("resourceclaims"), other, "default"); err != nil {
+				t.Error(err)
+			}
+			return true, nil, apierrors.NewConflict(resourceapi.Resource("resourceclaims"), "a", nil)
+		})
+		status := w.PreBind(t.Context(), state, pod, "n1")
+		if status.Code() != fwk.Error || !strings.Contains(status.Message(), "claim default/a got allocated elsewhere in the meantime") {
+			t.Errorf("got %v", status)
+		}
+	})
+}
+
+func TestWithoutManager(t *testing.T) {
+	plugin, err := New(t.Context(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl, state := plugin.(*Plugin), framework.NewCycleState()
+	_, status := pl.PreFilter(t.Context(), state, fixture.Pod("p"), nil)
+	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Skip))
+	if _, status = pl.PreFilter(t.Context(), state, podOf("p", "a"), nil); status.Code() != fwk.UnschedulableAndUnresolvable {
+		t.Errorf("got %v", status)
+	}
+}
+
+func TestClaimNamedTwice(t *testing.T) {
+	inWorld(t, oneGPU(), func(t *testing.T, w *world) {
+		pod := podOf("first", "a")
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: "again", ResourceClaimName: ptr.To("a")})
+		state := w.reserve(pod)
+		fixture.CheckStatus(t, w.PreBind(t.Context(), state, pod, "n1"), nil)
+		claim, err := w.claims.Get("default", "a")
+		if err != nil || len(claim.Status.Allocation.Devices.Results) != 1 || len(claim.Status.ReservedFor) != 1 {
+			t.Errorf("got claim %v, error %v", claim, err)
+		}
+	})
+}
+
+// A node may offer an extended resource that devices serve elsewhere: then there is no claim for it, only those of the pod.
+func TestResourceOnTheNodeBesideClaims(t *testing.T) {
+	objects := oneGPU()
+	objects[0].(*v1.Node).Status.Allocatable = v1.ResourceList{"example.com/fpga": resource.MustParse("1")}
+	fpga := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "fpga"}}
+	fpga.Spec.ExtendedResourceName = ptr.To("example.com/fpga")
+	inWorld(t, append(objects, fpga), func(t *testing.T, w *world) {
+		pod := podOf("first", "a")
+		fixture.Container("example.com/fpga", "1")(pod)
+		state := w.reserve(pod)
+		fixture.CheckStatus(t, w.PreBind(t.Context(), state, pod, "n1"), nil)
+		for _, action := range w.client.Actions() {
+			if action.GetVerb() == "create" {
+				t.Errorf("the API server was asked to create %s", action.GetResource().Resource)
+			}
+		}
+		if claim, err := w.claims.Get("default", "a"); err != nil || claim.Status.Allocation == nil {
+			t.Errorf("got claim %v, error %v", claim, err)
+		}
+	})
+}

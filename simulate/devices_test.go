@@ -1,0 +1,152 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/rouse-scheduler/rouse/simulate"
+)
+
+const gpuDriver = "gpu.example.com"
+
+// scarce is a cluster with fewer devices than its pods want.
+type scarce struct {
+	*simulate.Cluster
+	t       *testing.T
+	random  *rand.Rand
+	devices int
+	pods    map[string]bool
+	made    int
+}
+
+func gpuSlice(name string, devices int, place func(*resourceapi.ResourceSliceSpec)) *resourceapi.ResourceSlice {
+	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	slice.Spec.Driver, slice.Spec.Pool = gpuDriver, resourceapi.ResourcePool{Name: name, Generation: 1, ResourceSliceCount: 1}
+	for i := range devices {
+		slice.Spec.Devices = append(slice.Spec.Devices, resourceapi.Device{Name: fmt.Sprintf("gpu-%d", i)})
+	}
+	place(&slice.Spec)
+	return slice
+}
+
+func newScarce(t *testing.T, seed uint64) *scarce {
+	t.Helper()
+	cluster, err := simulate.NewCluster(t.Context(), simulate.Options{Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	s := &scarce{Cluster: cluster, t: t, random: rand.New(rand.NewPCG(seed, 7)), pods: map[string]bool{}}
+	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	class.Spec.ExtendedResourceName = ptr.To("example.com/gpu")
+	class.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.driver == "` + gpuDriver + `"`}}}
+	template := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: "gpu", Namespace: "default"}}
+	template.Spec.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: "gpu"}}}
+	s.do(cluster.Create(class, template))
+	for i := range 6 {
+		node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i)}}
+		node.Status.Allocatable = v1.ResourceList{"pods": *resource.NewQuantity(100, resource.DecimalSI)}
+		devices := 1 + s.random.IntN(3)
+		s.devices += devices
+		s.do(cluster.Create(node, gpuSlice(node.Name, devices, func(spec *resourceapi.ResourceSliceSpec) { spec.NodeName = &node.Name })))
+	}
+	if seed%2 == 0 {
+		s.devices += 3
+		s.do(cluster.Create(gpuSlice("net", 3, func(spec *resourceapi.ResourceSliceSpec) { spec.AllNodes = ptr.To(true) })))
+	}
+	return s
+}
+
+func (s *scarce) do(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// add makes a pod that wants one device, in one of three ways.
+func (s *scarce) add() {
+	s.made++
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", s.made), Namespace: "default"}}
+	pod.Spec.Containers = []v1.Container{{Name: "c", Image: "i"}}
+	switch s.random.IntN(3) {
+	case 0:
+		pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{"example.com/gpu": *resource.NewQuantity(1, resource.DecimalSI)}
+	case 1:
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &pod.Name}}
+		claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: "default"}}
+		claim.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: "gpu"}}}
+		s.do(s.Create(claim))
+	default:
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("gpu")}}
+	}
+	s.do(s.Create(pod))
+	s.pods[pod.Name] = true
+}
+
+func (s *scarce) check(step int) {
+	s.t.Helper()
+	claims, err := s.Client().ResourceV1().ResourceClaims("").List(s.t.Context(), metav1.ListOptions{})
+	s.do(err)
+	taken := map[string]string{}
+	for i := range claims.Items {
+		claim := &claims.Items[i]
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		if len(claim.Status.ReservedFor) != 1 || !s.pods[claim.Status.ReservedFor[0].Name] {
+			s.t.Fatalf("step %d: claim %s has devices and is reserved for %v", step, claim.Name, claim.Status.ReservedFor)
+		}
+		for _, result := range claim.Status.Allocation.Devices.Results {
+			device := result.Pool + "/" + result.Device
+			if taken[device] != "" {
+				s.t.Fatalf("step %d: device %s is in %s and %s", step, device, taken[device], claim.Name)
+			}
+			taken[device] = claim.Name
+		}
+	}
+	bound := 0
+	for name := range s.pods {
+		if state, ok := s.Pod("default", name); ok && state.Pool == simulate.PoolBound {
+			bound++
+		}
+	}
+	if want := min(len(s.pods), s.devices); bound != want || len(taken) != want {
+		s.t.Fatalf("step %d: %d pods want devices, of which there are %d; %d pods have a node and %d devices are taken", step, len(s.pods), s.devices, bound, len(taken))
+	}
+}
+
+// TestScarceDevices adds and deletes pods that want devices, more than there are. Every device is in use once, and no pod
+// waits while one is free: what is remembered of nodes never hides a device.
+func TestScarceDevices(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			s := newScarce(t, seed)
+			for step := range 60 {
+				for range s.random.IntN(6) {
+					s.add()
+				}
+				for _, name := range slices.Sorted(maps.Keys(s.pods)) {
+					if s.random.IntN(5) == 0 {
+						s.do(s.Delete(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}))
+						delete(s.pods, name)
+					}
+				}
+				s.do(s.Settle())
+				s.check(step)
+			}
+		})
+	}
+}
