@@ -18,7 +18,16 @@ func TestDescribe(t *testing.T) {
 		t.Fatal(err)
 	}
 	byName := map[string]plugins.Description{}
-	for i, description := range descriptions {
+	defaults := len(profiles.DefaultPlugins())
+	for _, description := range descriptions[defaults:] {
+		if description.Gate == "" || description.EnabledByDefault || len(description.Points) == 0 {
+			t.Errorf("a plugin whose gate is off is described as %+v", description)
+		}
+	}
+	if len(descriptions) != defaults+4 {
+		t.Errorf("there are %d descriptions, want 4 after the default profile", len(descriptions))
+	}
+	for i, description := range descriptions[:defaults] {
 		if want := profiles.DefaultPlugins()[i].Name; description.Name != want {
 			t.Errorf("description %d is of %s, want %s", i, description.Name, want)
 		}

@@ -4,9 +4,12 @@
 package plugins
 
 import (
+	"maps"
+
 	"github.com/rouse-scheduler/rouse/plugins/defaultbinder"
 	"github.com/rouse-scheduler/rouse/plugins/defaultpreemption"
 	"github.com/rouse-scheduler/rouse/plugins/dynamicresources"
+	"github.com/rouse-scheduler/rouse/plugins/gatedoff"
 	"github.com/rouse-scheduler/rouse/plugins/imagelocality"
 	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 	"github.com/rouse-scheduler/rouse/plugins/nodeaffinity"
@@ -27,9 +30,16 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// NewInTreeRegistry returns a new registry with every in-tree plugin, to which the caller may add its own. Every factory
-// accepts nil arguments, which mean all defaults. Some plugins are only built with a handle that has an informer factory.
+// NewInTreeRegistry returns a new registry with every in-tree plugin, to which the caller may add its own. Plugins whose
+// feature gate is off by default are registered too and do nothing. Every factory accepts nil arguments, which mean all
+// defaults. Some plugins are only built with a handle that has an informer factory.
 func NewInTreeRegistry() runtime.Registry {
+	registry := builtPlugins()
+	maps.Copy(registry, gatedOff())
+	return registry
+}
+
+func builtPlugins() runtime.Registry {
 	return runtime.Registry{
 		defaultbinder.Name:                   defaultbinder.New,
 		defaultpreemption.Name:               defaultpreemption.New,
@@ -51,5 +61,14 @@ func NewInTreeRegistry() runtime.Registry {
 		volumebinding.Name:                   volumebinding.New,
 		volumerestrictions.Name:              volumerestrictions.New,
 		volumezone.Name:                      volumezone.New,
+	}
+}
+
+func gatedOff() runtime.Registry {
+	return runtime.Registry{
+		gatedoff.GangScheduling:             gatedoff.NewGangScheduling,
+		gatedoff.DeferredPodScheduling:      gatedoff.NewDeferredPodScheduling,
+		gatedoff.PodGroupPodsCount:          gatedoff.NewPodGroupPodsCount,
+		gatedoff.TopologyPlacementGenerator: gatedoff.NewTopologyPlacementGenerator,
 	}
 }
