@@ -158,7 +158,7 @@ func (w kindWatcher) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHi
 func startWatching(t *testing.T, server *apiServer, resource fwk.EventResource) *running {
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "scheduler.yaml")
-	text := `{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, leaderElection: {leaderElect: false},
+	text := `--- {apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, leaderElection: {leaderElect: false},
 clientConnection: {contentType: application/json}, profiles: [{plugins: {multiPoint: {enabled: [{name: KindWatcher}]}}}]}`
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -301,5 +301,32 @@ func TestRunHelp(t *testing.T) {
 			t.Fatalf("the help text has no %q after the first %d bytes:\n%s", section, at, out)
 		}
 		at += next
+	}
+}
+
+func TestRunCannotReadFiles(t *testing.T) {
+	folder := t.TempDir()
+	notOne := write(t, folder, "broken", "this is none")
+	kubeconfig := write(t, folder, "kubeconfig", "{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: \"https://localhost\", certificate-authority: /none}}], "+
+		"contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u}], current-context: c}")
+	for _, flags := range [][]string{
+		{"--kubeconfig=/none"}, {"--kubeconfig=" + notOne}, {"--kubeconfig=" + kubeconfig},
+		{"--master=http://localhost:1", "--tls-cert-file=/none", "--tls-private-key-file=/none"},
+		{"--master=http://localhost:1", "--client-ca-file=" + notOne}, {"--master=http://localhost:1", "--authentication-kubeconfig=/none"},
+	} {
+		if got := rouse(t, append([]string{"run", "--leader-elect=false"}, flags...)); got.code != int(app.ExitUsage) || got.stderr == "" {
+			t.Errorf("run %q: exit code %d, %q", flags, got.code, got.stderr)
+		}
+	}
+}
+
+func TestWritingTheConfigurationNeedsNoCluster(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "written.yaml")
+	if got := rouse(t, []string{"run", "--write-config-to=" + file}); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	succeed(t, []string{"profiles", "validate", file})
+	if got := rouse(t, []string{"profiles", "diff", file}); got.code != 0 {
+		t.Errorf("what was written is not the default configuration: %s", got.stdout)
 	}
 }

@@ -175,8 +175,8 @@ func TestArgsErrors(t *testing.T) {
 			`config.yaml:3:60: profiles[0].pluginConfig[0].args.fooBar: unknown field`,
 			`config.yaml:3:71: profiles[0].pluginConfig[0].args.ignoredResource: unknown field; did you mean "ignoredResources"?`,
 		}},
-		{"unknown field deep inside", "NodeResourcesFit", "{scoringStrategy: {resources: [{name: cpu, wieght: 2}]}}", []string{
-			`config.yaml:3:102: profiles[0].pluginConfig[0].args.scoringStrategy.resources[0].wieght: unknown field; did you mean "weight"?`,
+		{"unknown field deep inside", "NodeResourcesFit", "{scoringStrategy: {type: LeastAllocated, resources: [{name: cpu, wieght: 2}]}}", []string{
+			`config.yaml:3:124: profiles[0].pluginConfig[0].args.scoringStrategy.resources[0].wieght: unknown field; did you mean "weight"?`,
 		}},
 		{"wrong type", "NodeResourcesFit", "[1]", []string{
 			`config.yaml:3:53: profiles[0].pluginConfig[0].args: wrong type: want a mapping, found a list`,

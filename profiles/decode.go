@@ -36,7 +36,7 @@ func Load(path string, opts Options) (*Configuration, error) {
 // version kubescheduler.config.k8s.io/v1.
 //
 // The error is a manifest.ErrorList with everything that is wrong. Validation runs
-// only on a configuration that could be decoded.
+// only on a configuration that could be decoded, unknown fields aside.
 func Parse(name string, data []byte, opts Options) (*Configuration, error) {
 	documents, err := manifest.Split(name, data)
 	if err != nil {
@@ -45,6 +45,9 @@ func Parse(name string, data []byte, opts Options) (*Configuration, error) {
 	document := documents[0]
 	if len(documents) > 1 {
 		return nil, documents[1].Errorf("", "a second document: a scheduler configuration is a single document")
+	}
+	if err := checkForm(document, data); err != nil {
+		return nil, err
 	}
 	if err := checkKind(document); err != nil {
 		return nil, err
@@ -55,8 +58,8 @@ func Parse(name string, data []byte, opts Options) (*Configuration, error) {
 	catalog := argsCatalog{scheme: opts.Scheme}
 	configs, err := decodeAllArgs(document, catalog, written.Profiles)
 	faults.Add(err)
-	if err := faults.Err(); err != nil {
-		return nil, err
+	if !manifest.OnlyStrict(faults.Err()) {
+		return nil, faults.Err()
 	}
 	result := defaultedConfiguration(&written)
 	result.Source, result.document, result.written = name, document, &written
@@ -185,19 +188,20 @@ func decodeArgs(document *manifest.Document, catalog argsCatalog, path string, c
 	if err != nil {
 		return PluginConfig{}, document.Errorf(path, "decoding args for plugin %s: %w", config.Name, err)
 	}
+	var unknown error
 	if len(raw) > 0 {
 		if err := checkArgsKind(document, catalog, path, config); err != nil {
 			return PluginConfig{}, err
 		}
-		if err := document.DecodeField(path, raw, args); err != nil {
-			return PluginConfig{}, err
+		if unknown = document.DecodeField(path, raw, args); !manifest.OnlyStrict(unknown) {
+			return PluginConfig{}, unknown
 		}
 	}
 	finished, err := catalog.finish(config.Name, args)
 	if err != nil {
 		return PluginConfig{}, document.Errorf(path, "%w", err)
 	}
-	return *finished, nil
+	return *finished, unknown
 }
 
 // checkArgsKind checks apiVersion and kind of arguments, where they are given.

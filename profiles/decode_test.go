@@ -56,6 +56,7 @@ func TestParseErrors(t *testing.T) {
 			`config.yaml:3:1: bar: unknown field`,
 			`config.yaml:4:18: leaderElection.foo: unknown field`,
 			`config.yaml:6:3: profiles[0].plugnis: unknown field; did you mean "plugins"?`,
+			`config.yaml:6:3: profiles[0].schedulerName: Required value`,
 			`config.yaml:8:3: profiles[1].baz: unknown field`,
 		}},
 		{"letter case", fileHeader + "leaderelection: {}\n", []string{

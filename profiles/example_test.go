@@ -49,6 +49,7 @@ profiles:
 	_, err := profiles.Parse("scheduler.yaml", []byte(text), profiles.Options{})
 	fmt.Println(err)
 	// Output:
+	// scheduler.yaml:4:1: parallelism: Invalid value: 0: should be an integer value greater than zero
 	// scheduler.yaml:6:3: profiles[0].schedulername: unknown field; did you mean "schedulerName"?
 }
 

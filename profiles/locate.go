@@ -5,6 +5,7 @@ package profiles
 
 import (
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -20,6 +21,13 @@ func (c *Configuration) locate(errs field.ErrorList) manifest.ErrorList {
 		list.Add(c.errorAt(err.Field, err.ErrorBody(), err))
 	}
 	return list
+}
+
+// Errorf returns an error about a field, such as profiles[0].pluginConfig, with its position if the configuration was
+// loaded from a file. %w works as in fmt.Errorf.
+func (c *Configuration) Errorf(path, format string, args ...any) *manifest.Error {
+	cause := fmt.Errorf(format, args...)
+	return c.errorAt(path, cause.Error(), cause)
 }
 
 func (c *Configuration) errorAt(path, message string, cause error) *manifest.Error {

@@ -99,7 +99,7 @@ func (d *Document) strictFaults(path string, strictErrors []error, target reflec
 			continue
 		default:
 			parent, name := splitLast(inner)
-			fault.Suggestion = Suggest(name, fieldNames(typeAt(target, parent)))
+			fault.Suggestion, fault.Strict = Suggest(name, fieldNames(typeAt(target, parent))), true
 		}
 		fault.Err = err
 		list.Add(fault)

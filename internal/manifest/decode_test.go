@@ -259,7 +259,7 @@ func TestErrorsAs(t *testing.T) {
 	if !errors.As(err, &located) {
 		t.Fatalf("errors.As found no *Error in %v", err)
 	}
-	want := Error{File: "f.yaml", Line: 1, Column: 8, Field: "spec.stepz", Message: "unknown field", Suggestion: "steps"}
+	want := Error{File: "f.yaml", Line: 1, Column: 8, Field: "spec.stepz", Message: "unknown field", Suggestion: "steps", Strict: true}
 	got := *located
 	got.Err = nil
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -37,6 +37,7 @@ func (d *Document) collectDuplicates(node *yaml.Node, path string, list *ErrorLi
 				list.Add(&Error{
 					File: d.File, Line: at.Line, Column: at.Column, Field: keyPath,
 					Message: fmt.Sprintf("duplicate key: %q is already set on line %d", key.Value, before.Line),
+					Strict:  true,
 				})
 			} else {
 				first[key.Value] = key
@@ -53,7 +54,7 @@ func (d *Document) duplicateFault(fault *Error) *Error {
 			return duplicate
 		}
 	}
-	fault.Message = "duplicate key: the field is set twice"
+	fault.Message, fault.Strict = "duplicate key: the field is set twice", true
 	return fault
 }
 

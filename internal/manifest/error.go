@@ -37,6 +37,22 @@ type Error struct {
 	Suggestion string
 	// Err is the cause, for errors.Is and errors.As. It is not printed.
 	Err error
+	// Strict is set for an unknown field and for a key given twice, in spite of which the rest was decoded.
+	Strict bool
+}
+
+// OnlyStrict reports whether every error in err is one of Decode with Strict set, so that the value was decoded in spite
+// of them.
+func OnlyStrict(err error) bool {
+	var list ErrorList
+	list.Add(err)
+	for _, err := range list {
+		var fault *Error
+		if !errors.As(err, &fault) || !fault.Strict {
+			return false
+		}
+	}
+	return true
 }
 
 // Error returns "file:line:column: field: message; did you mean "suggestion"?",

@@ -15,6 +15,12 @@ import (
 // idleConnections is how many connections to one extender are kept open: about as many as bindings go on at a time.
 const idleConnections = 64
 
+// CheckTLS reports why the certificates of an extender cannot be read or used.
+func CheckTLS(settings *configv1.Extender) error {
+	_, err := newTransport(settings)
+	return err
+}
+
 // newTransport returns a transport with the certificates of an extender. HTTPS that is asked for without a certificate
 // authority is not verified.
 func newTransport(settings *configv1.Extender) (*http.Transport, error) {
