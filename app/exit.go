@@ -10,7 +10,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/component-base/cli"
@@ -60,8 +62,9 @@ func CodeOf(err error) ExitCode {
 }
 
 // Run executes a command with the arguments of the process, prints its error and returns its [ExitCode] for os.Exit.
-// It adds the flags of the log (-v, --vmodule) and cancels the command's context on an interrupt; a second one ends the
-// process.
+// It adds the flags of the log (-v, --vmodule) and cancels the command's context on SIGINT and SIGTERM. A command that has
+// not returned a moment later, because a library that it calls looks at no context, is left to itself: Run returns, and
+// the process ends with it. A scheduler that runs may take as long as it needs; a second signal ends its process.
 func Run(command *cobra.Command) int {
 	parent := command.Context()
 	if parent == nil {
@@ -70,12 +73,52 @@ func Run(command *cobra.Command) int {
 	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
-	command.SetContext(ctx)
-	err := cli.RunNoErrOutput(command)
+	patience := &patience{}
+	command.SetContext(context.WithValue(ctx, patienceKey{}, patience))
+	err := patience.run(ctx, func() error { return cli.RunNoErrOutput(command) })
 	if err != nil {
 		printError(command.ErrOrStderr(), err)
 	}
 	return int(CodeOf(err))
+}
+
+// grace is how long a command may take to return once it is interrupted.
+const grace = time.Second
+
+// patience is whether a command that is interrupted is waited for.
+type patience struct {
+	endless atomic.Bool
+}
+
+type patienceKey struct{}
+
+// haveAll has [Run] wait for the command of a context, however long it takes to return.
+func haveAll(ctx context.Context) {
+	if p, ok := ctx.Value(patienceKey{}).(*patience); ok {
+		p.endless.Store(true)
+	}
+}
+
+// run runs a command, but returns a moment after the context ended if the command does not.
+func (p *patience) run(ctx context.Context, command func() error) error {
+	returned := make(chan error, 1)
+	go func() { returned <- command() }()
+	select {
+	case err := <-returned:
+		return err
+	case <-ctx.Done():
+	}
+	expired := time.NewTimer(grace)
+	defer expired.Stop()
+	select {
+	case err := <-returned:
+		return err
+	case <-expired.C:
+	}
+	if p.endless.Load() {
+		return <-returned
+	}
+	return errors.New("interrupted")
 }
 
 // printError writes a line for each fault. Faults of files begin with the position, as editors understand it.

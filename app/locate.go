@@ -57,16 +57,12 @@ func locate(ctx context.Context, err error, config *profiles.Configuration, regi
 	if len(failures)+len(unheard) == 0 {
 		return fmt.Errorf("%s: %w", config.Source, err)
 	}
-	documents, readErr := manifest.Load(config.Source)
-	if readErr != nil || len(documents) == 0 {
-		return fmt.Errorf("%s: %w", config.Source, err)
-	}
 	var faults manifest.ErrorList
 	for _, failure := range failures {
-		faults.Add(documents[0].Errorf(fieldOf(config, failure), "initializing plugin %q: %w", failure.plugin, failure.err))
+		faults.Add(config.Errorf(fieldOf(config, failure), "initializing plugin %q: %w", failure.plugin, failure.err))
 	}
 	for _, fault := range unheard {
-		faults.Add(documents[0].Errorf(fieldOf(config, factoryFailure{profile: fault.Profile, plugin: fault.Plugin}), "%w", fault))
+		faults.Add(config.Errorf(fieldOf(config, factoryFailure{profile: fault.Profile, plugin: fault.Plugin}), "%w", fault))
 	}
 	return faults.Err()
 }

@@ -24,6 +24,8 @@ const (
 	jsonForm form = "json"
 	yamlForm form = "yaml"
 	htmlForm form = "html"
+	// configForm is a KubeSchedulerConfiguration file.
+	configForm form = "config"
 )
 
 // formFlag is the flag --output of a command.

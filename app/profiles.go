@@ -4,7 +4,7 @@
 package app
 
 import (
-	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -22,49 +22,20 @@ func (p *program) profilesCommand() *cobra.Command {
 	return command
 }
 
-func (p *program) validateCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "validate FILE...",
-		Short: "Check KubeSchedulerConfiguration files",
-		Long: "Checks that a scheduler would start with each file: it is read strictly, its plugins are built and put at\n" +
-			"their extension points. Everything that is wrong is printed, with line and column; the exit code is 2 then.",
-		Example: "  rouse profiles validate scheduler.yaml",
-		Args:    between(1, -1, "at least one configuration file"),
-		RunE: func(command *cobra.Command, paths []string) error {
-			var faults []error
-			for _, path := range paths {
-				config, built, err := p.frameworks(command, path)
-				if err != nil {
-					faults = append(faults, err)
-					continue
-				}
-				faults = append(faults, built.Close())
-				fmt.Fprintf(command.OutOrStdout(), "%s: valid, %s\n", path, profileCount(len(config.Profiles)))
-			}
-			return joinFaults(faults)
-		},
-	}
-}
-
-func profileCount(n int) string {
-	if n == 1 {
-		return "1 profile"
-	}
-	return fmt.Sprintf("%d profiles", n)
-}
-
 func (p *program) showCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "show [FILE]",
 		Short: "Show what a configuration comes to",
 		Long: "Shows every default, the plugins of each extension point in the order in which they are called, and for each\n" +
 			"of them whether it is a default one or where in the file it was enabled. Without a file the default\n" +
-			"configuration is shown.",
-		Example: "  rouse profiles show scheduler.yaml",
-		Args:    between(0, 1, "one configuration file"),
+			"configuration is shown; - is standard input. The form config is a file with every default written out, which any\n" +
+			"kube-scheduler loads.",
+		Example: "  rouse profiles show scheduler.yaml\n" +
+			"  rouse profiles show -o config scheduler.yaml > complete.yaml",
+		Args: between(0, 1, "one configuration file"),
 	}
 	profile := addProfileFlag(command)
-	output := addOutputFlag(command)
+	output := addOutputFlag(command, configForm)
 	command.RunE = func(command *cobra.Command, paths []string) (err error) {
 		path := ""
 		if len(paths) > 0 {
@@ -86,6 +57,9 @@ func (p *program) showCommand() *cobra.Command {
 			shown.Profiles = append(shown.Profiles, *config.Profile(framework.ProfileName()))
 			resolved = append(resolved, framework.Resolved())
 		}
+		if output.form == configForm {
+			return writeFile(command.OutOrStdout(), &shown)
+		}
 		view, err := inspect.NewConfiguration(&shown, resolved)
 		if err != nil {
 			return err
@@ -93,6 +67,16 @@ func (p *program) showCommand() *cobra.Command {
 		return output.write(command, view)
 	}
 	return command
+}
+
+// writeFile writes a configuration as a file that can be loaded again.
+func writeFile(w io.Writer, config *profiles.Configuration) error {
+	text, err := config.YAML()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
 }
 
 func (p *program) diffCommand() *cobra.Command {
@@ -136,7 +120,7 @@ func (p *program) diff(command *cobra.Command, before, after string) (*inspect.D
 		config, err := p.load(command, path, registry)
 		if err == nil {
 			var built interface{ Close() error }
-			if built, err = build(command.Context(), config, registry); err == nil {
+			if built, err = buildChecked(command.Context(), config, registry); err == nil {
 				err = built.Close()
 			}
 		}

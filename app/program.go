@@ -20,9 +20,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/cache"
+	"github.com/rouse-scheduler/rouse/internal/manifest"
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/scheduler/extender"
 )
 
 // program is what the commands share.
@@ -45,12 +47,26 @@ func (p *program) registry() (runtime.Registry, error) {
 	return registry, nil
 }
 
+// loadConfiguration reads a configuration from a file, or for the path - from standard input.
+func loadConfiguration(command *cobra.Command, path string, registry runtime.Registry) (*profiles.Configuration, error) {
+	options := profiles.Options{KnownPlugins: sets.KeySet(registry)}
+	if path != "-" {
+		return profiles.Load(path, options)
+	}
+	const name = "standard input"
+	data, err := manifest.Read(name, command.InOrStdin(), manifest.MaxObjectSize)
+	if err != nil {
+		return nil, err
+	}
+	return profiles.Parse(name, data, options)
+}
+
 // load reads a configuration, or returns the default one for an empty path. Warnings go to standard error.
 func (p *program) load(command *cobra.Command, path string, registry runtime.Registry) (*profiles.Configuration, error) {
 	if path == "" {
 		return profiles.Default(), nil
 	}
-	config, err := profiles.Load(path, profiles.Options{KnownPlugins: sets.KeySet(registry)})
+	config, err := loadConfiguration(command, path, registry)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +93,17 @@ func build(ctx context.Context, config *profiles.Configuration, registry runtime
 		return nil, locate(ctx, err, config, registry, recorder.failures)
 	}
 	return built, nil
+}
+
+// checkExtenders reports extenders whose certificates cannot be used.
+func checkExtenders(config *profiles.Configuration) error {
+	var faults manifest.ErrorList
+	for i := range config.Extenders {
+		if err := extender.CheckTLS(&config.Extenders[i]); err != nil {
+			faults.Add(config.Errorf(fmt.Sprintf("extenders[%d].tlsConfig", i), "couldn't build extenders: %w", err))
+		}
+	}
+	return faults.Err()
 }
 
 // emptyCluster is what plugins are offered that are only to be looked at. Nothing answers at the address, for plugins
@@ -112,15 +139,24 @@ func (p *program) frameworks(command *cobra.Command, path string) (*profiles.Con
 	if err != nil {
 		return nil, nil, err
 	}
-	built, err := build(command.Context(), config, registry)
+	built, err := buildChecked(command.Context(), config, registry)
 	if err != nil {
 		return nil, nil, err
 	}
+	return config, built, nil
+}
+
+// buildChecked is build for commands that refuse plugins which register events of resources that there are not.
+func buildChecked(ctx context.Context, config *profiles.Configuration, registry runtime.Registry) (runtime.Profiles, error) {
+	built, err := build(ctx, config, registry)
+	if err != nil {
+		return nil, err
+	}
 	if err := built.CheckEventResources(); err != nil {
 		_ = built.Close() // the other error matters
-		return nil, nil, locate(command.Context(), err, config, registry, nil)
+		return nil, locate(ctx, err, config, registry, nil)
 	}
-	return config, built, nil
+	return built, nil
 }
 
 // inOrder returns the frameworks in the order of the configuration, or the one of a scheduler name if it is not empty.

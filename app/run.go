@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -124,30 +125,40 @@ func (p *program) run(command *cobra.Command, o *options.Options) error {
 	}
 	ctx, stop := catchSignals(command.Context(), logger)
 	defer stop()
+	haveAll(ctx)
 	if err := o.Gates.Apply(logger); err != nil {
 		return err
 	}
-	o.Metrics.Apply()
+	applyMetrics(o.Metrics)
 	return notRunning(logger, schedule(klog.NewContext(ctx, logger), o, config, registry))
 }
 
 // schedule runs a scheduler until the context ends, or writes its configuration if that is all that is asked for.
 func schedule(ctx context.Context, o *options.Options, config *profiles.Configuration, registry runtime.Registry) error {
+	if o.WriteConfigTo != "" {
+		return writeConfiguration(ctx, o, config, registry)
+	}
 	process, err := newProcess(ctx, o, config, registry)
 	if err != nil {
 		return err
 	}
 	defer process.close()
-	if o.WriteConfigTo != "" {
-		return process.writeConfiguration(o.WriteConfigTo)
-	}
 	return process.run(ctx)
 }
 
-// notRunning logs why the scheduler cannot run, or does not any more. The exit code says that it did not do its work.
+// unreadableError is about a file that a scheduler needs, such as a kubeconfig or a certificate.
+type unreadableError struct{ err error }
+
+func (e *unreadableError) Error() string { return e.err.Error() }
+
+func (e *unreadableError) Unwrap() error { return e.err }
+
+// notRunning logs why the scheduler cannot run, or does not any more. The exit code says that it did not do its work; for
+// files that cannot be read it is that of wrong usage.
 func notRunning(logger klog.Logger, err error) error {
-	if err == nil {
-		return nil
+	var unreadable *unreadableError
+	if err == nil || errors.As(err, &unreadable) {
+		return err
 	}
 	logger.Error(err, "command failed")
 	return &CheckFailedError{} // the log has it

@@ -49,12 +49,12 @@ type cluster struct {
 func connect(o *options.Options, config *profiles.Configuration, wholePods bool, logger klog.Logger) (*cluster, error) {
 	rest, err := o.RESTConfig(config)
 	if err != nil {
-		return nil, err
+		return nil, &unreadableError{err}
 	}
 	c := &cluster{rest: rest, access: access.NewRecord(access.Options{Logger: logger})}
 	rest.Wrap(c.access.Wrap)
 	if c.client, err = clientset.NewForConfig(restclient.AddUserAgent(rest, "scheduler")); err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
+		return nil, &unreadableError{fmt.Errorf("making a client: %w", err)}
 	}
 	dynamicClient, err := dynamic.NewForConfig(restclient.AddUserAgent(rest, "scheduler"))
 	if err != nil {

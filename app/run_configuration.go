@@ -5,27 +5,34 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"slices"
 
 	"k8s.io/component-base/configz"
+	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rouse-scheduler/rouse/app/internal/options"
 	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
 // configurationName is the name of the configuration in /configz.
 const configurationName = "componentconfig"
 
 // completed returns the configuration as the scheduler uses it: arguments only of plugins that were built, by name.
-func (p *process) completed() ([]byte, error) {
-	shown := *p.config
-	shown.Profiles = slices.Clone(p.config.Profiles)
+func (p *process) completed() ([]byte, error) { return completed(p.config, p.scheduler.Profiles()) }
+
+func completed(config *profiles.Configuration, frameworks runtime.Profiles) ([]byte, error) {
+	shown := *config
+	shown.Profiles = slices.Clone(config.Profiles)
 	for i := range shown.Profiles {
 		profile := &shown.Profiles[i]
-		built := p.scheduler.Profiles()[profile.SchedulerName]
+		built := frameworks[profile.SchedulerName]
 		var used []profiles.PluginConfig
 		for _, config := range profile.PluginConfig {
 			if built.Plugin(config.Name) != nil {
@@ -38,15 +45,23 @@ func (p *process) completed() ([]byte, error) {
 	return shown.YAML()
 }
 
-func (p *process) writeConfiguration(file string) error {
-	text, err := p.completed()
+// writeConfiguration writes the configuration to the file that the flags name. It needs no cluster.
+func writeConfiguration(ctx context.Context, o *options.Options, config *profiles.Configuration, registry runtime.Registry) (err error) {
+	gated := scheduler.Options{Registry: registry}
+	applyGates(o.Gates, &gated)
+	built, err := build(ctx, config, gated.Registry)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, text, 0o644); err != nil {
+	defer closing(&err, built.Close)
+	text, err := completed(config, built)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(o.WriteConfigTo, text, 0o644); err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
-	p.logger.Info("Wrote configuration", "file", file)
+	klog.FromContext(ctx).Info("Wrote configuration", "file", o.WriteConfigTo)
 	return nil
 }
 

@@ -4,6 +4,7 @@
 package app
 
 import (
+	componentmetrics "k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"  // requests, informers and leader election
 	_ "k8s.io/component-base/metrics/prometheus/version"   // kubernetes_build_info
@@ -24,4 +25,17 @@ func measure(logger klog.Logger, options *scheduler.Options) *metrics.Metrics {
 	}
 	measured.Attach(options)
 	return measured
+}
+
+// applyMetrics applies what the flags say about metrics, and nothing of what they do not mention: the library logs an
+// error about a manifest of allowed labels that nobody named.
+func applyMetrics(o *componentmetrics.Options) {
+	if o.AllowListMapping != nil || o.AllowListMappingManifest != "" {
+		o.Apply()
+		return
+	}
+	if o.ShowHiddenMetricsForVersion != "" {
+		componentmetrics.SetShowHidden()
+	}
+	componentmetrics.SetDisabledMetrics(o.DisabledMetrics)
 }

@@ -55,6 +55,9 @@ func newProcess(ctx context.Context, o *options.Options, config *profiles.Config
 	if config.LeaderElection.LeaderElect {
 		p.watchdog = leaderelection.NewLeaderHealthzAdaptor(tolerated)
 	}
+	if err := o.CheckFiles(); err != nil {
+		return nil, &unreadableError{err}
+	}
 	var err error
 	if p.cluster, err = connect(o, config, readsWholePods(config, registry), p.logger); err != nil {
 		return nil, err
@@ -73,6 +76,9 @@ func newProcess(ctx context.Context, o *options.Options, config *profiles.Config
 }
 
 func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry) error {
+	if err := checkExtenders(p.config); err != nil {
+		return &unreadableError{err}
+	}
 	extenders, err := extender.New(p.config)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ func TestWrongUsage(t *testing.T) {
 		"unknown short flag":      {"events -x", "Error: unknown shorthand flag: 'x' in -x\nSee 'rouse events --help'.\n"},
 		"flag without value":      {"events --event", "Error: flag needs an argument: --event\nSee 'rouse events --help'.\n"},
 		"unknown form":            {"events -o xml", "Error: invalid argument \"xml\" for \"-o, --output\" flag: the forms are text, json and yaml\nSee 'rouse events --help'.\n"},
-		"form of another command": {"profiles show -o html", "Error: invalid argument \"html\" for \"-o, --output\" flag: the forms are text, json and yaml\nSee 'rouse profiles show --help'.\n"},
+		"form of another command": {"profiles show -o html", "Error: invalid argument \"html\" for \"-o, --output\" flag: the forms are text, json, yaml and config\nSee 'rouse profiles show --help'.\n"},
 		"unknown event":           {"events --event NodeAd", "Error: there is no event or resource \"NodeAd\"; did you mean \"NodeAdd\"?\nSee 'rouse events --help'.\n"},
 		"unknown plugin":          {"events --plugin NodeAfinity", "Error: there is no plugin \"NodeAfinity\"; did you mean \"NodeAffinity\"?\nSee 'rouse events --help'.\n"},
 		"plugin that is not used": {"events --plugin PodState", "Error: no profile runs the plugin \"PodState\"; those that wait for events are "},

@@ -1,0 +1,136 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/internal/manifest"
+	"github.com/rouse-scheduler/rouse/runtime"
+)
+
+// validation is what became of checking files, as JSON and YAML.
+type validation struct {
+	Files []validatedFile `json:"files"`
+}
+
+type validatedFile struct {
+	File string `json:"file"`
+	// Valid is false if there are errors, or warnings that count as such.
+	Valid    bool          `json:"valid"`
+	Profiles []string      `json:"profiles"`
+	Errors   []fileMessage `json:"errors"`
+	Warnings []fileMessage `json:"warnings"`
+}
+
+// fileMessage is an error or a warning. Everything but the message may be missing.
+type fileMessage struct {
+	File       string `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"`
+	Column     int    `json:"column,omitempty"`
+	Field      string `json:"field,omitempty"`
+	Message    string `json:"message"`
+	Suggestion string `json:"suggestion,omitempty"`
+}
+
+func messagesOf(err error) []fileMessage {
+	messages := []fileMessage{}
+	if err == nil {
+		return messages
+	}
+	for _, fault := range faultsOf(err) {
+		var positioned *manifest.Error
+		if errors.As(fault, &positioned) {
+			messages = append(messages, fileMessage{
+				positioned.File, positioned.Line, positioned.Column, positioned.Field, positioned.Message, positioned.Suggestion,
+			})
+			continue
+		}
+		messages = append(messages, fileMessage{Message: fault.Error()})
+	}
+	return messages
+}
+
+// WriteText implements inspect.View: a line for each file that is valid. Errors and warnings go to standard error.
+func (v *validation) WriteText(w io.Writer, _ inspect.Style) error {
+	for _, file := range v.Files {
+		if !file.Valid {
+			continue
+		}
+		count := fmt.Sprintf("%d profiles", len(file.Profiles))
+		if len(file.Profiles) == 1 {
+			count = "1 profile"
+		}
+		if _, err := fmt.Fprintf(w, "%s: valid, %s\n", file.File, count); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *program) validateCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check KubeSchedulerConfiguration files",
+		Long: "Checks that a scheduler would start with each file: it is read strictly, its plugins are built and put at\n" +
+			"their extension points, and the certificates of extenders are read. Everything that is wrong is printed, with\n" +
+			"line and column; the exit code is 2 then. With --strict, warnings make it 1. The path - is standard input.",
+		Example: "  rouse profiles validate scheduler.yaml\n" +
+			"  kubectl -n kube-system get configmap scheduler -o jsonpath='{.data.config}' | rouse profiles validate -",
+		Args: between(1, -1, "at least one configuration file"),
+	}
+	strict := command.Flags().Bool("strict", false, "fail if there are warnings")
+	output := addOutputFlag(command)
+	command.RunE = func(command *cobra.Command, paths []string) error {
+		registry, err := p.registry()
+		if err != nil {
+			return err
+		}
+		view, faults, warnings := &validation{}, []error(nil), 0
+		for _, path := range paths {
+			file, err := validate(command, path, registry)
+			faults, warnings = append(faults, err), warnings+len(file.Warnings)
+			file.Valid = err == nil && !(*strict && len(file.Warnings) > 0)
+			view.Files = append(view.Files, file)
+		}
+		if err := output.write(command, view); err != nil {
+			return err
+		}
+		if err := joinFaults(faults); err != nil {
+			return err
+		}
+		if *strict && warnings > 0 {
+			return &CheckFailedError{Message: fmt.Sprintf("warnings: %d", warnings)}
+		}
+		return nil
+	}
+	return command
+}
+
+// validate checks one file. The error has everything that is wrong; warnings go to standard error.
+func validate(command *cobra.Command, path string, registry runtime.Registry) (validatedFile, error) {
+	result := validatedFile{File: path, Profiles: []string{}, Warnings: []fileMessage{}}
+	config, err := loadConfiguration(command, path, registry)
+	if err == nil {
+		for _, warning := range config.Warnings {
+			warn(command, warning.Error())
+		}
+		result.Warnings = messagesOf(config.Warnings.Err())
+		for i := range config.Profiles {
+			result.Profiles = append(result.Profiles, config.Profiles[i].SchedulerName)
+		}
+		var built runtime.Profiles
+		if built, err = buildChecked(command.Context(), config, registry); err == nil {
+			err = built.Close()
+		}
+		err = joinFaults([]error{err, checkExtenders(config)})
+	}
+	result.Errors = messagesOf(err)
+	return result, err
+}
