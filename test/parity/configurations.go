@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"k8s.io/utils/ptr"
@@ -25,8 +26,8 @@ func (g *generator) configuration() any {
 	g.setSome(8, config, map[string][]any{
 		"parallelism": {0, 1, 16, 8}, "percentageOfNodesToScore": {-1, 0, 50, 100, 101}, "podInitialBackoffSeconds": {0, 1, 5, 11},
 		"podMaxBackoffSeconds": {0, 1, 10, 20}, "delayCacheUntilActive": {true, false}, "enableProfiling": {true, false},
-		"leaderElection":   {map[string]any{"leaderElect": false}, map[string]any{"leaderElect": true, "leaseDuration": "30s"}, map[string]any{"leaseDuration": "1s"}},
-		"clientConnection": {map[string]any{"qps": 10, "burst": 20}, map[string]any{"burst": -1}},
+		"leaderElection":   {g.leaderElection()},
+		"clientConnection": {g.clientConnection()},
 		"extenders":        {[]any{}, []any{g.extender()}, []any{g.extender(), g.extender()}},
 	})
 	return plain(config)
@@ -75,20 +76,66 @@ func (g *generator) setSome(n int, object map[string]any, fields map[string][]an
 	}
 }
 
+// leaderElection returns settings of which some are not valid.
+func (g *generator) leaderElection() any {
+	election := map[string]any{}
+	g.setSome(3, election, map[string][]any{
+		"leaderElect": {true, false, nil}, "leaseDuration": {"30s", "1s", "0s", "-1s", "15s"}, "renewDeadline": {"10s", "20s", "0s", "-5s"},
+		"retryPeriod": {"2s", "0s", "-1s", "9s"}, "resourceLock": {"leases", "endpoints", "", "endpointsleases"},
+		"resourceName": {"", "own", "not/a name"}, "resourceNamespace": {"", "own"},
+	})
+	return election
+}
+
+// clientConnection returns settings of which some are not valid.
+func (g *generator) clientConnection() any {
+	connection := map[string]any{}
+	g.setSome(3, connection, map[string][]any{
+		"kubeconfig": {"", "/none"}, "acceptContentTypes": {"", "application/json"}, "contentType": {"", "application/json", "text/none"},
+		"qps": {0, 10, -1, 0.5, "many"}, "burst": {0, 20, -1},
+	})
+	return connection
+}
+
+// tlsConfig returns the certificates of an extender, some of which cannot be used.
+func (g *generator) tlsConfig() any {
+	config := map[string]any{}
+	text := []any{"", "bm90IGEgY2VydGlmaWNhdGU=", "not base64"}
+	g.setSome(3, config, map[string][]any{
+		"insecure": {true, false}, "serverName": {"", "one"}, "certFile": {"", "/none/cert"}, "keyFile": {"", "/none/key"}, "caFile": {"", "/none/ca"},
+		"certData": text, "keyData": text, "caData": text,
+	})
+	return config
+}
+
+// withOddities returns a configuration as YAML with something around it that a parser may trip over.
+func (g *generator) withOddities(text string) string {
+	before := pick(g, "", "---\n", "# c\n", "# c\n---\n", "---\n# c\n---\n", "---\n---\n", "%YAML 1.1\n---\n", "%YAML 1.2\n---\n", "\n\n", "\ufeff", "...\n", "null\n---\n",
+		"%TAG ! tag:example.com,2000:\n---\n", "--- # c\n", "--- !!map\n", "\ufeff---\n", "? \n---\n")
+	after := pick(g, "", "", "---\n", "...\n", "# c\n", "---\n# c\n", "...\n---\n", "\n\n", "...\n# c\n", "\x00")
+	if g.oneIn(4) {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return before + text + after
+}
+
 func (g *generator) extender() any {
 	extender := map[string]any{"urlPrefix": pick(g, "http://one", "https://two", "", "no-scheme")}
 	g.setSome(2, extender, map[string][]any{
 		"filterVerb": {"filter"}, "prioritizeVerb": {"prioritize", ""}, "bindVerb": {"bind", ""}, "weight": {1, 5, 0, -1},
-		"httpTimeout": {"1s", "0s"}, "ignorable": {true}, "nodeCacheCapable": {true}, "preemptVerb": {"preempt"},
+		"httpTimeout": {"1s", "0s", "-1s", "long"}, "ignorable": {true}, "nodeCacheCapable": {true}, "preemptVerb": {"preempt"}, "enableHTTPS": {true, false},
 		"managedResources": {[]any{map[string]any{"name": pick(g, "example.com/card", "cpu", "a/b/c"), "ignoredByScheduler": g.oneIn(2)}}},
 	})
+	if g.oneIn(4) {
+		extender["tlsConfig"] = g.tlsConfig()
+	}
 	return extender
 }
 
 func (g *generator) profileOfConfiguration(name string) any {
 	sets := map[string]configv1.PluginSet{}
 	for range g.IntN(3) {
-		point := pick(g, "multiPoint", "score", "filter", "preFilter", "preScore", "bind", "queueSort", "preEnqueue", "reserve", "preBind", "postFilter")
+		point := pick(g, "multiPoint", "permit", "placementGenerate", "placementScore", "score", "filter", "preFilter", "preScore", "bind", "queueSort", "preEnqueue", "reserve", "preBind", "postFilter")
 		sets[point] = configv1.PluginSet{Enabled: some(g, 2, g.pluginOfConfiguration), Disabled: some(g, 2, func() configv1.Plugin {
 			plugin := g.pluginOfConfiguration()
 			if g.oneIn(4) {
@@ -111,6 +158,9 @@ func (g *generator) profileOfConfiguration(name string) any {
 func (g *generator) pluginOfConfiguration() configv1.Plugin {
 	plugin := configv1.Plugin{Name: pick(g, "NodeAffinity", "NodeResourcesFit", "TaintToleration", "ImageLocality", "DefaultBinder", "InterPodAffinity",
 		"PrioritySort", "SchedulingGates", "NodeName", "NodePorts", "PodTopologySpread", "VolumeBinding", "DefaultPreemption", "DynamicResources")}
+	if g.oneIn(8) {
+		plugin.Name = pick(g, "GangScheduling", "DeferredPodScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator")
+	}
 	if g.oneIn(20) {
 		plugin.Name = pick(g, "Unknown", "EBSLimits", "")
 	}

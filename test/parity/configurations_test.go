@@ -6,6 +6,7 @@ package parity
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -30,6 +32,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/scheduler/extender"
 )
 
 // resolved is what a configuration comes to.
@@ -104,7 +107,38 @@ func (m *machine) compareConfigurations(t round) {
 		}
 		m.add(done)
 	}
+	for _, config := range []any{g.soundConfiguration(), map[string]any{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}} {
+		text, err := yaml.Marshal(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		odd := g.withOddities(pick(g, string(text), string(text), flowOf(config)))
+		if refusedForm(odd) {
+			continue
+		}
+		diff, done := configurationsDiffer(t.Context(), []byte(odd))
+		if diff != "" {
+			t.mismatch("%s\n%q", diff, odd)
+		}
+		m.add(done)
+	}
 }
+
+// flowOf returns a configuration in braces.
+func flowOf(config any) string {
+	text, err := json.Marshal(config)
+	if err != nil {
+		return ""
+	}
+	if len(text)%2 == 0 {
+		return string(text) + "\n"
+	}
+	return strings.ReplaceAll(string(text), `"apiVersion":`, "apiVersion: ") + "\n"
+}
+
+// refusedForm reports whether Rouse refuses a text on purpose that kube-scheduler takes: it looks at a second document,
+// and at bytes that no YAML has, after the end of the first one.
+func refusedForm(text string) bool { return strings.Contains(text, "\x00") }
 
 func differenceOf(ctx context.Context, config any) (diff string, done counts) {
 	text, err := yaml.Marshal(config)
@@ -127,6 +161,11 @@ func configurationsDiffer(ctx context.Context, data []byte) (diff string, done c
 	if (theirErr == nil) != (ourErr == nil) {
 		return fmt.Sprintf("kube-scheduler: %v\nRouse: %v", theirErr, ourErr), nil
 	}
+	if theirErr == nil {
+		if diff := writtenDiffers(ctx, data, want, got); diff != "" {
+			return diff, nil
+		}
+	}
 	if theirErr != nil {
 		return "", counts{{"configuration: refused", ""}: 1}
 	}
@@ -141,7 +180,34 @@ func configurationsDiffer(ctx context.Context, data []byte) (diff string, done c
 	return "", done
 }
 
-// builtWithoutFit tells whether a profile does without NodeResourcesFit, whose arguments kube-scheduler checks when it
+// writtenDiffers compares what a configuration comes to with what both schedulers make of it as Rouse writes it, which is
+// what profiles show -o config prints. An empty list and none are the same.
+func writtenDiffers(ctx context.Context, data []byte, theirs, ours *resolved) string {
+	config, err := profiles.Parse("config.yaml", data, profiles.Options{})
+	if err != nil {
+		return err.Error()
+	}
+	written, err := config.YAML()
+	if err != nil {
+		return err.Error()
+	}
+	for _, side := range []struct {
+		name string
+		load func(context.Context, []byte) (*resolved, error)
+		want *resolved
+	}{{"kube-scheduler", theirConfiguration, theirs}, {"Rouse", ourConfiguration, ours}} {
+		again, err := side.load(ctx, written)
+		if err != nil {
+			return fmt.Sprintf("%s does not load what Rouse wrote: %v\n%s", side.name, err, written)
+		}
+		if diff := cmp.Diff(side.want, again, cmpopts.EquateEmpty()); diff != "" {
+			return "what the configuration comes to in " + side.name + " after Rouse wrote it (-before +after):\n" + diff
+		}
+	}
+	return ""
+}
+
+// builtWithoutFit reports whether a profile does without NodeResourcesFit, whose arguments kube-scheduler checks when it
 // builds it.
 func builtWithoutFit(config *resolved) bool {
 	for _, points := range config.Points {
@@ -212,6 +278,11 @@ func ourConfiguration(ctx context.Context, data []byte) (*resolved, error) {
 	config, err := profiles.Parse("config.yaml", data, profiles.Options{})
 	if err != nil {
 		return nil, err
+	}
+	for i := range config.Extenders {
+		if err := extender.CheckTLS(&config.Extenders[i]); err != nil {
+			return nil, err
+		}
 	}
 	client := fake.NewClientset()
 	built, err := runtime.NewProfiles(ctx, config, plugins.NewInTreeRegistry(), runtime.Options{
