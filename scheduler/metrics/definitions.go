@@ -157,7 +157,7 @@ func frameworkDefinitions() []Definition {
 		}, {
 			Name: prefix + "goroutines", Kind: Gauge, Labels: []string{"operation"},
 			Stability: basemetrics.BETA,
-			Help:      "Goroutines that are at work, by what they do; for 'binding', pods that are being bound.",
+			Help:      "Running goroutines, by what they do; for 'binding', pods that are being bound.",
 		},
 	}
 }

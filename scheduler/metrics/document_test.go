@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the table of docs/metrics.md anew
 
 // The table of the document is made from the definitions.
 func TestDocumentIsUpToDate(t *testing.T) {
-	const path, begin, end = "../docs/metrics.md", "<!-- begin of the table -->\n", "<!-- end of the table -->\n"
+	const path, begin, end = "../../docs/metrics.md", "<!-- begin of the table -->\n", "<!-- end of the table -->\n"
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
