@@ -29,8 +29,8 @@ type layer struct {
 func layers() []layer {
 	var (
 		belowQueue     = []string{"framework"}
-		belowRuntime   = []string{"profiles", "internal/manifest", "framework"}
-		belowPlugins   = []string{"internal/apiwrite", "runtime", "profiles", "framework"}
+		belowRuntime   = []string{"profiles", "internal/manifest", "internal/lru", "framework"}
+		belowPlugins   = []string{"internal/apiwrite", "internal/lru", "runtime", "profiles", "framework"}
 		belowScheduler = []string{"plugins", "internal/apiwrite", "runtime", "queue", "cache", "profiles", "internal/manifest", "framework"}
 		belowSimulate  = append([]string{"scheduler"}, belowScheduler...)
 		belowInspect   = append([]string{"simulate"}, belowSimulate...)
@@ -53,6 +53,7 @@ func layers() []layer {
 		{folder: "profiles", may: []string{"internal/fuzzlimit", "internal/manifest", "framework"}},
 		{folder: "framework", may: []string{"internal/fuzzlimit"}},
 		{folder: "internal/apiwrite", may: nil},
+		{folder: "internal/lru", may: nil},
 		{folder: "internal/manifest", may: []string{"internal/fuzzlimit"}},
 		{folder: "internal/fuzzlimit", may: nil},
 	}

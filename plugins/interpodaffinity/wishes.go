@@ -13,6 +13,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/internal/lru"
 	"github.com/rouse-scheduler/rouse/plugins/internal/podkeys"
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
@@ -106,8 +107,9 @@ func (pl *Plugin) wishesOf(pod *v1.Pod, c *counted) (*wishes, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found, ok := c.wishes.Find(key); ok {
-		return found, nil
+	c.wishes.EndCycle() // measures those of the pod before this one
+	if found := c.wishes.Get(key); found != nil {
+		return found.Value, nil
 	}
 	parsed, err := framework.NewPodInfo(pod)
 	if err != nil { // preferred terms that do not parse make the pod invalid too
@@ -203,7 +205,7 @@ func newWishes(parsed *framework.PodInfo, selected [][]string, c *counted) *wish
 type counted struct {
 	nodes  framework.IndexedSnapshot
 	index  topology.Index
-	wishes topology.Kept[*wishes]
+	wishes lru.Cache[*wishes]
 	// key and written are working space.
 	key     []byte
 	written []writtenTerm
@@ -218,7 +220,7 @@ const wishesBudget = 64 << 20
 func (pl *Plugin) newCounted(nodes framework.IndexedSnapshot) *counted {
 	return &counted{
 		nodes:     nodes,
-		wishes:    topology.Kept[*wishes]{Budget: wishesBudget},
+		wishes:    lru.Cache[*wishes]{Budget: wishesBudget},
 		repelling: newOtherTerms(fwk.NodeInfo.GetPodsWithRequiredAntiAffinity, repellingTerms),
 		valuing:   newOtherTerms(fwk.NodeInfo.GetPodsWithAffinity, pl.valuingTerms),
 	}

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/internal/lru"
 	"github.com/rouse-scheduler/rouse/plugins/internal/podkeys"
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
@@ -21,7 +22,7 @@ type tables struct {
 	mu    sync.Mutex
 	nodes framework.IndexedSnapshot
 	index topology.Index
-	kept  topology.Kept[*table]
+	kept  lru.Cache[*table]
 	key   []byte
 }
 
@@ -64,9 +65,10 @@ func (pl *Plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction,
 		t.kept.Budget = tableBudget
 	}
 	t.key = pl.appendKey(t.key[:0], pod, kind)
-	if table, ok := t.kept.Find(t.key); ok {
-		table.sync(&t.index)
-		return table, nil
+	t.kept.EndCycle() // measures the table of the pod before this one
+	if found := t.kept.Get(t.key); found != nil {
+		found.Value.sync(&t.index)
+		return found.Value, nil
 	}
 	table, err := pl.makeTable(pod, kind, nodes, &t.index)
 	if table == nil {

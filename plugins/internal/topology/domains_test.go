@@ -74,58 +74,6 @@ func check(t *testing.T, d *topology.Domains, slots *fixture.IndexedNodes) {
 	}
 }
 
-type sized int
-
-func (s sized) Bytes() int { return int(s) }
-
-func TestKeptDropsWhatWasUsedLeastRecently(t *testing.T) {
-	kept := topology.Kept[sized]{Budget: 310}
-	for _, key := range []string{"a", "b", "c"} {
-		kept.Put([]byte(key), 100)
-	}
-	kept.Find([]byte("a"))
-	kept.Put([]byte("d"), 100)
-	for key, want := range map[string]bool{"a": true, "b": false, "c": true, "d": true} {
-		if _, ok := kept.Find([]byte(key)); ok != want {
-			t.Errorf("%s is kept: %v, want %v", key, ok, want)
-		}
-	}
-	kept.Put([]byte("large"), 1000)
-	if _, ok := kept.Find([]byte("large")); !ok || kept.Len() != 1 {
-		t.Errorf("%d tables are kept, want the large one alone", kept.Len())
-	}
-}
-
-// growing is a table that takes more memory later.
-type growing struct{ bytes int }
-
-func (g *growing) Bytes() int { return g.bytes }
-
-func TestKeptNoticesGrowth(t *testing.T) {
-	kept, grown := topology.Kept[*growing]{Budget: 310}, &growing{bytes: 100}
-	kept.Put([]byte("a"), grown)
-	grown.bytes = 250
-	kept.Find([]byte("a"))
-	kept.Put([]byte("b"), &growing{bytes: 100})
-	if _, ok := kept.Find([]byte("a")); ok {
-		t.Error("a table that has grown does not count as it is now")
-	}
-	kept.Clear()
-	kept.Put([]byte("c"), &growing{bytes: 150})
-	kept.Put([]byte("d"), &growing{bytes: 150})
-	if kept.Len() != 2 {
-		t.Errorf("%d tables are kept, want both that came since nothing was left", kept.Len())
-	}
-	kept.Put([]byte("e"), &growing{bytes: 150})
-	if _, ok := kept.Find([]byte("c")); ok || kept.Len() != 2 {
-		t.Errorf("%d tables are kept, the first among them: %v; want the other two", kept.Len(), ok)
-	}
-	kept.Put([]byte("f"), &growing{bytes: 50})
-	if kept.Len() != 2 {
-		t.Errorf("%d tables are kept, want two: what was cleared counts no more", kept.Len())
-	}
-}
-
 func TestSparse(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var s topology.Sparse[int64]

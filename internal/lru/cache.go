@@ -1,0 +1,119 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package lru is a cache whose size is a number of bytes: of the values in it, those used least recently are evicted.
+package lru
+
+import "container/list"
+
+// Cache holds values by key. It measures values in cycles: those used in a cycle are measured again at its end, since they
+// may have grown, and only then values are evicted. So a value that was found is good for the rest of the cycle.
+//
+// The zero value is empty, and evicts everything because its budget is zero. A cache is not safe for concurrent use.
+type Cache[V interface{ Bytes() int }] struct {
+	// Budget is how many bytes all entries may have at the end of a cycle.
+	Budget int
+
+	used   int
+	byKey  map[string]*Entry[V]
+	recent list.List // of *Entry[V], the most recently used first
+	// touched is how many times an entry was used in this cycle, the number of which is cycle.
+	touched int
+	cycle   int
+}
+
+// entryBytes is about what an entry takes in addition to its key and value.
+const entryBytes = 256
+
+// Entry is a key and its value.
+type Entry[V interface{ Bytes() int }] struct {
+	// Value may be replaced while the entry is in the cache. A nil interface takes no room.
+	Value V
+
+	key     string
+	created int // the cycle in which the entry was made
+	bytes   int // as counted in Cache.used
+	element *list.Element
+}
+
+// Get returns the entry of a key and marks it as used; nil if there is none.
+func (c *Cache[V]) Get(key []byte) *Entry[V] {
+	entry := c.byKey[string(key)]
+	if entry != nil {
+		c.Touch(entry)
+	}
+	return entry
+}
+
+// Touch marks an entry as used. An entry that another one is made of should be touched after it, so that it is evicted no
+// earlier.
+func (c *Cache[V]) Touch(entry *Entry[V]) {
+	c.recent.MoveToFront(entry.element)
+	c.touched++
+}
+
+// Put adds an entry under a key that has none.
+func (c *Cache[V]) Put(key []byte, value V) *Entry[V] {
+	if c.byKey == nil {
+		c.byKey = map[string]*Entry[V]{}
+	}
+	entry := &Entry[V]{Value: value, key: string(key), created: c.cycle}
+	entry.element = c.recent.PushFront(entry)
+	c.byKey[entry.key] = entry
+	c.touched++
+	return entry
+}
+
+// Seen reports whether a key was seen in an earlier cycle, and records that it was seen in this one, with the zero value as
+// its value. So nothing but that need be kept for a key that never comes again.
+func (c *Cache[V]) Seen(key []byte) bool {
+	if entry := c.Get(key); entry != nil {
+		return entry.created < c.cycle
+	}
+	var none V
+	c.Put(key, none)
+	return false
+}
+
+// EndCycle measures the entries used since it was last called, and evicts until the budget is kept.
+func (c *Cache[V]) EndCycle() {
+	element := c.recent.Front()
+	for ; c.touched > 0 && element != nil; c.touched-- {
+		entry := element.Value.(*Entry[V])
+		now := len(entry.key) + entryBytes
+		if any(entry.Value) != nil {
+			now += entry.Value.Bytes()
+		}
+		c.used += now - entry.bytes
+		entry.bytes = now
+		element = element.Next()
+	}
+	c.touched = 0
+	c.cycle++
+	for last := c.recent.Back(); c.used > c.Budget && last != nil; last = c.recent.Back() {
+		c.Remove(last.Value.(*Entry[V]))
+	}
+}
+
+// Remove removes an entry; one that is no longer in the cache is left alone.
+func (c *Cache[V]) Remove(entry *Entry[V]) {
+	if c.byKey[entry.key] != entry {
+		return
+	}
+	c.recent.Remove(entry.element)
+	c.used -= entry.bytes
+	delete(c.byKey, entry.key)
+}
+
+// Clear removes all entries.
+func (c *Cache[V]) Clear() {
+	clear(c.byKey)
+	c.recent.Init()
+	c.used, c.touched = 0, 0
+}
+
+// Used is how many bytes the entries had at the end of the last cycle.
+func (c *Cache[V]) Used() int { return c.used }
+
+// Len is the number of entries.
+func (c *Cache[V]) Len() int { return len(c.byKey) }
