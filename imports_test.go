@@ -34,12 +34,13 @@ func layers() []layer {
 		belowScheduler = []string{"plugins", "internal/apiwrite", "runtime", "queue", "cache", "profiles", "internal/manifest", "framework"}
 		belowSimulate  = append([]string{"scheduler"}, belowScheduler...)
 		belowInspect   = append([]string{"simulate"}, belowSimulate...)
-		belowApp       = append([]string{"inspect"}, belowInspect...)
+		belowApp       = append([]string{"internal/render", "inspect"}, belowInspect...)
 	)
 	return []layer{
 		{folder: ".", may: nil},
 		{folder: "cmd/rouse", may: []string{"app"}},
 		{folder: "app", may: append([]string{"scheduler/extender", "scheduler/metrics"}, belowApp...)},
+		{folder: "internal/render", may: append([]string{"inspect"}, belowInspect...)},
 		{folder: "inspect", may: belowInspect},
 		{folder: "plugintest", may: belowInspect},
 		{folder: "simulate", may: append([]string{"internal/fuzzlimit"}, belowSimulate...)},

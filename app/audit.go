@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/internal/render"
 )
 
 func (p *program) auditCommand() *cobra.Command {
@@ -37,7 +38,7 @@ func (p *program) auditCommand() *cobra.Command {
 		defer cluster.Close()
 		audit := auditor.Audit()
 		audit.Summary.WallSeconds = time.Since(start).Seconds()
-		if err := output.write(command, audit); err != nil {
+		if err := writeView(command, output, audit, render.Audit); err != nil {
 			return err
 		}
 		return auditFailed(audit)

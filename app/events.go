@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/internal/render"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -53,9 +54,9 @@ func (p *program) eventsCommand() *cobra.Command {
 			return err
 		}
 		if filter != (inspect.EventFilter{}) {
-			view = view.Narrow(filter)
+			return writeView(command, output, view.Narrow(filter), render.EventList)
 		}
-		return output.write(command, view)
+		return writeView(command, output, view, render.Events)
 	}
 	return command
 }

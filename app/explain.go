@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/internal/render"
 )
 
 // explainCommand has the pod as a command of its own, and as the type in TYPE/NAME, as kubectl takes it.
@@ -99,7 +100,7 @@ func (p *program) addExplanation(command *cobra.Command) func(command *cobra.Com
 		if err != nil {
 			return err
 		}
-		return output.write(command, explanation)
+		return writeView(command, output, explanation, render.Explanation)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/internal/render"
 )
 
 // form is how a command writes its result.
@@ -69,31 +69,31 @@ func (f *formFlag) Set(value string) error {
 	return nil
 }
 
-// write writes a view to the output of a command.
-func (f *formFlag) write(command *cobra.Command, view inspect.View) error {
+// writeView writes a value to the output of a command, in the form that the flag asks for; text writes it for people.
+func writeView[T any](command *cobra.Command, f *formFlag, view T, text func(io.Writer, T, render.Style) error) error {
 	out := command.OutOrStdout()
 	switch f.form {
 	case jsonForm:
-		return inspect.WriteJSON(out, view)
+		return render.JSON(out, view)
 	case yamlForm:
-		return inspect.WriteYAML(out, view)
+		return render.YAML(out, view)
 	default:
-		return view.WriteText(out, styleFor(out))
+		return text(out, view, styleFor(out))
 	}
 }
 
 // styleFor returns how text looks on what w writes to: in colour and folded to the width if it is a terminal, unless
 // the environment asks for no colours (see no-color.org).
-func styleFor(w io.Writer) inspect.Style {
+func styleFor(w io.Writer) render.Style {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return inspect.Style{}
+		return render.Style{}
 	}
 	width, _, err := term.GetSize(int(file.Fd()))
 	if err != nil {
 		width = 80
 	}
-	return inspect.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", Width: width}
+	return render.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", Width: width}
 }
 
 // complete offers values for a flag to the shell.

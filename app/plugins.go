@@ -5,6 +5,8 @@ package app
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/rouse-scheduler/rouse/internal/render"
 )
 
 func (p *program) pluginsCommand() *cobra.Command {
@@ -30,7 +32,7 @@ func (p *program) pluginsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return output.write(command, known.sorted())
+		return writeView(command, output, known.sorted(), render.Plugins)
 	}
 	return command
 }

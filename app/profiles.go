@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/internal/render"
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
@@ -64,7 +65,7 @@ func (p *program) showCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return output.write(command, view)
+		return writeView(command, output, view, render.Configuration)
 	}
 	return command
 }
@@ -98,7 +99,7 @@ func (p *program) diffCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := output.write(command, view); err != nil {
+		if err := writeView(command, output, view, render.Differences); err != nil {
 			return err
 		}
 		if len(view.Differences) > 0 {

@@ -19,7 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/rouse-scheduler/rouse/app/internal/options"
-	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/internal/render"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -74,7 +74,7 @@ func (p *program) addRunFlags(command *cobra.Command) (*options.Options, func(*c
 	return o, func(command *cobra.Command, _ []string) error {
 		if *showVersion {
 			info, _ := debug.ReadBuildInfo()
-			return versionOf(info).WriteText(command.OutOrStdout(), inspect.Style{})
+			return writeVersion(command.OutOrStdout(), versionOf(info), render.Style{})
 		}
 		return p.run(command, o)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/internal/render"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/simulate"
@@ -145,7 +145,7 @@ func (s *simulation) streamTrace(command *cobra.Command, options *simulate.Optio
 	style := styleFor(out)
 	buffered := bufio.NewWriter(out)
 	options.Observer = func(entry simulate.TraceEntry) {
-		buffered.WriteString(inspect.TraceLine(entry, style) + "\n") // an error is remembered for Flush
+		buffered.WriteString(render.TraceLine(entry, style) + "\n") // an error is remembered for Flush
 		if style.Width > 0 {
 			buffered.Flush()
 		}
@@ -172,12 +172,12 @@ func showProgress(command *cobra.Command, options *simulate.Options, streams boo
 func (s *simulation) write(command *cobra.Command, report *simulate.Report) error {
 	out := command.OutOrStdout()
 	if s.output.form == htmlForm {
-		return inspect.WriteReportHTML(out, report)
+		return render.ReportHTML(out, report)
 	}
 	if s.streams() {
 		fmt.Fprintln(out)
 	}
-	return s.output.write(command, inspect.Report{Report: report})
+	return writeView(command, s.output, report, render.Report)
 }
 
 func failedExpectations(report *simulate.Report) error {

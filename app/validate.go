@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rouse-scheduler/rouse/inspect"
 	"github.com/rouse-scheduler/rouse/internal/manifest"
+	"github.com/rouse-scheduler/rouse/internal/render"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -57,8 +57,8 @@ func messagesOf(err error) []fileMessage {
 	return messages
 }
 
-// WriteText implements inspect.View: a line for each file that is valid. Errors and warnings go to standard error.
-func (v *validation) WriteText(w io.Writer, _ inspect.Style) error {
+// writeValidation writes a line for each file that is valid. Errors and warnings go to standard error.
+func writeValidation(w io.Writer, v *validation, _ render.Style) error {
 	for _, file := range v.Files {
 		if !file.Valid {
 			continue
@@ -99,7 +99,7 @@ func (p *program) validateCommand() *cobra.Command {
 			file.Valid = err == nil && !(*strict && len(file.Warnings) > 0)
 			view.Files = append(view.Files, file)
 		}
-		if err := output.write(command, view); err != nil {
+		if err := writeView(command, output, view, writeValidation); err != nil {
 			return err
 		}
 		if err := joinFaults(faults); err != nil {

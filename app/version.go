@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/internal/render"
 )
 
 const (
@@ -30,7 +30,7 @@ func (p *program) versionCommand() *cobra.Command {
 	output := addOutputFlag(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		info, _ := debug.ReadBuildInfo()
-		return output.write(command, versionOf(info))
+		return writeView(command, output, versionOf(info), writeVersion)
 	}
 	return command
 }
@@ -69,10 +69,8 @@ func versionOf(info *debug.BuildInfo) *version {
 	return v
 }
 
-var _ inspect.View = &version{}
-
-// WriteText implements inspect.View.
-func (v *version) WriteText(w io.Writer, _ inspect.Style) error {
+// writeVersion writes a version for people.
+func writeVersion(w io.Writer, v *version, _ render.Style) error {
 	revision := ""
 	if v.Revision != "" {
 		revision = " (" + v.Revision + ")"

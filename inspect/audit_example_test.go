@@ -62,12 +62,12 @@ func ExampleRunAudit() {
 	}
 	for i := range audit.Missed {
 		missed := &audit.Missed[i]
-		fmt.Println(missed)
+		fmt.Printf("%v: pod %s fits node %s since %s\n", missed.At, missed.Pod, missed.Node, missed.Event)
 		for _, blame := range missed.Blame {
 			fmt.Println(blame.Plugin, blame.Event, blame.Why)
 		}
 	}
 	// Output:
-	// 20s  pod default/web would go to node n1 since NodeUpdateNodeLabel (Node n1 was changed), but was left asleep
+	// 20s: pod default/web fits node n1 since NodeUpdateNodeLabel
 	// Inspected NodeUpdateNodeLabel notRegistered
 }

@@ -95,7 +95,7 @@ func (a *Auditor) Audit() *Audit {
 	})
 	audit.Warnings = slices.Sorted(maps.Keys(a.truth.faults))
 	if a.unjudged > 0 {
-		audit.Warnings = append(audit.Warnings, "not judged, because something later than Filter rejected them: "+count(a.unjudged, "pod"))
+		audit.Warnings = append(audit.Warnings, "not judged, because something later than Filter rejected them: "+podCount(a.unjudged))
 	}
 	if a.fault != nil {
 		audit.Warnings, audit.Incomplete = append(audit.Warnings, a.fault.Error()), true

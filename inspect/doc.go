@@ -16,9 +16,8 @@
 //	                 which is for a simulation, and [LiveExplainer], which is for a scheduler at work
 //	[Audit]          whether the events of a simulation woke the pods that they helped; see [RunAudit]
 //
-// Every view writes itself as text for people with its method WriteText, in the [Style] of a terminal or of a file.
-// [WriteJSON] and [WriteYAML] write the exported fields, whose names are stable. [WriteReportHTML] draws a simulation on
-// a page of its own, and [TraceLine] writes one line about something that happened.
+// The fields of every view have stable names in JSON. The command line tool writes views as text, with a package that is
+// not part of the API. [CountWakeups] sums up the trace of a simulation.
 //
 // Views of events are derived from the event map of the runtime and the table of events of package framework each time
 // they are made; nothing here keeps another copy of either.

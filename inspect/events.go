@@ -26,8 +26,6 @@ type EventSource interface {
 // Events shows the event maps of the profiles of a scheduler: which events wake pods that which plugins rejected.
 type Events struct {
 	Profiles []ProfileEvents `json:"profiles"`
-
-	narrowed bool // by Narrow, to few enough rows that a list reads better than a matrix
 }
 
 // ProfileEvents is the event map of one profile.

@@ -22,7 +22,7 @@ type EventFilter struct {
 
 // Narrow returns the rows and plugins that a filter keeps; the receiver does not change.
 func (e *Events) Narrow(filter EventFilter) *Events {
-	narrowed := &Events{Profiles: make([]ProfileEvents, 0, len(e.Profiles)), narrowed: e.narrowed || filter != EventFilter{}}
+	narrowed := &Events{Profiles: make([]ProfileEvents, 0, len(e.Profiles))}
 	for _, profile := range e.Profiles {
 		narrowed.Profiles = append(narrowed.Profiles, profile.narrow(filter))
 	}

@@ -5,7 +5,6 @@ package inspect_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,83 +16,10 @@ import (
 
 func TestEventsGolden(t *testing.T) {
 	events := inspect.NewEvents(usualProfile())
-	golden(t, "events.txt", text(events, inspect.Style{}))
-	golden(t, "events_60_columns.txt", text(events, inspect.Style{Width: 60}))
-	golden(t, "events_color.txt", text(events, inspect.Style{Color: true, Width: 100}))
-	golden(t, "events.json", asJSON(events))
-	golden(t, "events_of_event.txt", text(events.Narrow(inspect.EventFilter{Event: "NodeAdd"}), inspect.Style{}))
-	golden(t, "events_of_plugin.txt", text(events.Narrow(inspect.EventFilter{Plugin: "NodePorts"}), inspect.Style{}))
-	golden(t, "events_of_resource.yaml", asYAML(events.Narrow(inspect.EventFilter{Event: "AssignedPod", Plugin: "NodeResourcesFit"})))
-}
-
-func TestMatrixFitsTheTerminal(t *testing.T) {
-	events := inspect.NewEvents(usualProfile())
-	for _, width := range []int{60, 70, 80, 200} {
-		var b strings.Builder
-		if err := events.WriteText(&b, inspect.Style{Width: width}); err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(b.String()) {
-			isMatrix := strings.ContainsAny(line, "┐│·") && !strings.Contains(line, "wakes")
-			if columns := len([]rune(strings.TrimSuffix(line, "\n"))); isMatrix && columns > width {
-				t.Errorf("at width %d a line has %d columns: %s", width, columns, line)
-			}
-		}
-	}
-}
-
-// TestMatrixAgreesWithAtomic reads the matrix back: the lines that lead from the names to the columns, and the marks.
-func TestMatrixAgreesWithAtomic(t *testing.T) {
-	events := inspect.NewEvents(usualProfile())
-	for _, width := range []int{0, 60} {
-		var b strings.Builder
-		if err := events.WriteText(&b, inspect.Style{Width: width}); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(marksOf(events.Profiles[0]), readMatrix(b.String())); diff != "" {
-			t.Errorf("width %d: the matrix says something else than the rows (-rows +matrix):\n%s", width, diff)
-		}
-	}
-}
-
-func marksOf(profile inspect.ProfileEvents) map[string]string {
-	marks := map[string]string{}
-	for _, row := range profile.Atomic {
-		for _, plugin := range row.Plugins {
-			marks[row.Event+" "+plugin.Name] = "○"
-			if plugin.Hint {
-				marks[row.Event+" "+plugin.Name] = "●"
-			}
-		}
-	}
-	return marks
-}
-
-func readMatrix(text string) map[string]string {
-	marks := map[string]string{}
-	columns := map[int]string{}
-	header := false
-	for line := range strings.Lines(text) {
-		letters := []rune(line)
-		if at := slices.Index(letters, '┐'); at >= 0 {
-			if !header {
-				columns = map[int]string{}
-			}
-			header = true
-			columns[at] = strings.Fields(line)[0]
-			continue
-		}
-		header = false
-		if strings.Contains(line, "wakes") {
-			continue
-		}
-		for at, letter := range letters {
-			if letter == '●' || letter == '○' {
-				marks[strings.Fields(line)[0]+" "+columns[at]] = string(letter)
-			}
-		}
-	}
-	return marks
+	golden(t, "events.json", events)
+	golden(t, "events_of_event.json", events.Narrow(inspect.EventFilter{Event: "NodeAdd"}))
+	golden(t, "events_of_plugin.json", events.Narrow(inspect.EventFilter{Plugin: "NodePorts"}))
+	golden(t, "events_of_resource.json", events.Narrow(inspect.EventFilter{Event: "AssignedPod", Plugin: "NodeResourcesFit"}))
 }
 
 func TestEventPlugins(t *testing.T) {
@@ -187,9 +113,8 @@ func TestNarrow(t *testing.T) {
 
 func TestEmptyEvents(t *testing.T) {
 	nothing := inspect.NewEvents(registered{name: "lonely"})
-	golden(t, "events_none.txt", text(nothing, inspect.Style{}))
-	golden(t, "events_none.json", asJSON(nothing))
-	golden(t, "events_none_of_event.txt", text(nothing.Narrow(inspect.EventFilter{Event: "NodeAdd"}), inspect.Style{}))
+	golden(t, "events_none.json", nothing)
+	golden(t, "events_of_nothing.json", nothing.Narrow(inspect.EventFilter{Event: "NodeAdd"}))
 }
 
 func TestFilterNames(t *testing.T) {

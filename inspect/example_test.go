@@ -6,8 +6,6 @@ package inspect_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"time"
 
 	"k8s.io/client-go/informers"
 
@@ -30,28 +28,12 @@ func ExampleNewEvents() {
 	}
 	defer framework.Close()
 
-	events := inspect.NewEvents(framework).Narrow(inspect.EventFilter{Plugin: "NodeAffinity"})
-	if err := events.WriteText(os.Stdout, inspect.Style{}); err != nil {
-		fmt.Println(err)
+	for _, event := range inspect.NewEvents(framework).Profiles[0].PluginEvents("NodeAffinity") {
+		fmt.Println(event.Event, "with a hint:", event.Hint)
 	}
 	// Output:
-	// Profile default-scheduler
-	//
-	//   EVENT                PLUGIN        WAKES ITS PODS
-	//   NodeAdd              NodeAffinity  if its hint says so
-	//   NodeUpdateNodeLabel  NodeAffinity  if its hint says so
-}
-
-func ExampleTraceLine() {
-	fmt.Println(inspect.TraceLine(simulate.TraceEntry{
-		At:     simulate.Time(10 * time.Second),
-		Pod:    "default/web-1",
-		What:   simulate.WhatWoken,
-		Event:  "NodeUpdateNodeLabel",
-		Plugin: "NodeAffinity",
-		Queue:  simulate.PoolActive,
-	}, inspect.Style{}))
-	// Output: 10s  woken      default/web-1         by NodeUpdateNodeLabel for NodeAffinity  to active
+	// NodeAdd with a hint: true
+	// NodeUpdateNodeLabel with a hint: true
 }
 
 func ExampleCountWakeups() {

@@ -158,7 +158,7 @@ func spreadDetails(about *subject, info fwk.NodeInfo, _ []string) []string {
 		}
 		if counts[domain]+self-fewest > int(constraint.MaxSkew) {
 			details = append(details, fmt.Sprintf("%s=%s has %s with %s, the fewest anywhere is %d, and maxSkew is %d", constraint.TopologyKey,
-				domain, count(counts[domain], "pod"), describeSelector(selector), fewest, constraint.MaxSkew))
+				domain, podCount(counts[domain]), describeSelector(selector), fewest, constraint.MaxSkew))
 		}
 	}
 	return details

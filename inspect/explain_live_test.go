@@ -41,8 +41,7 @@ func TestLiveExplanation(t *testing.T) {
 	if err := cluster.ReplayUntil(input, seconds(30)); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "explain_live.txt", text(cluster.explainLive(t, "web"), inspect.Style{}))
-	golden(t, "explain_live.json", asJSON(cluster.explainLive(t, "web")))
+	golden(t, "explain_live.json", cluster.explainLive(t, "web"))
 }
 
 // TestLiveExplanationRemembersWhoWasAskedAbout asks about one of two pods to which the same happens.
@@ -121,13 +120,7 @@ func TestLiveExplanationWithoutPlugins(t *testing.T) {
 	if gated := cluster.explainLive(t, "gated"); len(gated.RejectedBy) != 1 || gated.RejectedBy[0].Plugin != "SchedulingGates" {
 		t.Errorf("the explanation is %+v, want the plugin that gates the pod", gated)
 	}
-	var b strings.Builder
-	if err := waiting.WriteText(&b, inspect.Style{}); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), "\nWhat is in the way is not known: ") {
-		t.Errorf("text:\n%s", b.String())
-	}
+	golden(t, "explain_not_asked.json", waiting)
 }
 
 // TestLiveExplanationThatMustWait has two people ask while somebody else is answered; one of them gives up.

@@ -6,6 +6,7 @@ package inspect
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -91,3 +92,11 @@ func (s *subject) with(rejection answer) *subject {
 }
 
 func podName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// podCount writes a number of pods, such as "1 pod" or "3 pods".
+func podCount(n int) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return strconv.Itoa(n) + " pods"
+}

@@ -5,24 +5,26 @@ package inspect_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/rouse-scheduler/rouse/inspect"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares what a function writes with a file in testdata.
-func golden(t *testing.T, name string, write func(io.Writer) error) {
+// golden compares the JSON form of a value with a file in testdata. Package render shows the same files as text in its
+// own golden tests.
+func golden(t *testing.T, name string, value any) {
 	t.Helper()
 	var got bytes.Buffer
-	if err := write(&got); err != nil {
+	encoder := json.NewEncoder(&got)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	path := filepath.Join("testdata", name)
@@ -38,16 +40,4 @@ func golden(t *testing.T, name string, write func(io.Writer) error) {
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("%s differs; if it should, run the test with -update (-want +got):\n%s", path, diff)
 	}
-}
-
-func text(view inspect.View, style inspect.Style) func(io.Writer) error {
-	return func(w io.Writer) error { return view.WriteText(w, style) }
-}
-
-func asJSON(value any) func(io.Writer) error {
-	return func(w io.Writer) error { return inspect.WriteJSON(w, value) }
-}
-
-func asYAML(value any) func(io.Writer) error {
-	return func(w io.Writer) error { return inspect.WriteYAML(w, value) }
 }

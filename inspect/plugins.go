@@ -3,13 +3,6 @@
 
 package inspect
 
-import (
-	"fmt"
-	"io"
-	"slices"
-	"strings"
-)
-
 // Plugins shows a registry: the plugins that profiles may name.
 type Plugins struct {
 	Plugins []Plugin `json:"plugins"`
@@ -52,56 +45,4 @@ func (p *ProfileEvents) PluginEvents(plugin string) []PluginEvent {
 		}
 	}
 	return events
-}
-
-// WriteText writes a table with a row for each plugin, and below it what there is to say about some of them.
-func (p *Plugins) WriteText(w io.Writer, style Style) error {
-	var b strings.Builder
-	list := table{
-		header: []string{"PLUGIN", "DEFAULT", "WEIGHT", "EVENTS", "EXTENSION POINTS"},
-		right:  map[int]bool{2: true, 3: true},
-	}
-	var notes []string
-	for i := range p.Plugins {
-		plugin := &p.Plugins[i]
-		name := plugin.Name
-		switch {
-		case !plugin.InTree:
-			name += " (out of tree)"
-		case !plugin.Built:
-			name += " (stand-in)"
-		}
-		points, events := cell{text: strings.Join(plugin.ExtensionPoints, " ")}, cell{text: decimal(len(plugin.Events))}
-		if len(plugin.Events) == 0 {
-			events = cell{"-", dim}
-		}
-		if plugin.Problem != "" {
-			points, events = cell{"?", red}, cell{"?", red}
-			notes = append(notes, style.paint(red, fmt.Sprintf("%s could not be made: %s", plugin.Name, plugin.Problem)))
-		}
-		list.cells(cell{text: name}, yesOrNo(plugin.EnabledByDefault), weightCell(plugin.DefaultWeight), events, points)
-	}
-	list.draw(&b, style)
-	if slices.ContainsFunc(p.Plugins, func(plugin Plugin) bool { return !plugin.Built }) {
-		notes = append(notes, "A stand-in keeps the place of a plugin that is not built yet: it rejects the pods that need the plugin.")
-	}
-	for _, note := range notes {
-		b.WriteString("\n" + note + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func yesOrNo(yes bool) cell {
-	if yes {
-		return cell{"yes", green}
-	}
-	return cell{"no", dim}
-}
-
-func weightCell(weight int32) cell {
-	if weight == 0 {
-		return cell{"-", dim}
-	}
-	return cell{text: decimal(int(weight))}
 }

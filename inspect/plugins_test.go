@@ -26,10 +26,7 @@ func TestPluginsGolden(t *testing.T) {
 		{Name: "PodState", Built: true, ExtensionPoints: []string{"score"}, Events: []inspect.PluginEvent{}},
 		{Name: "NeedsArguments", ExtensionPoints: []string{}, Events: []inspect.PluginEvent{}, Built: true, Problem: "the address is missing"},
 	}}
-	golden(t, "plugins.txt", text(view, inspect.Style{}))
-	golden(t, "plugins_80_columns.txt", text(view, inspect.Style{Width: 80}))
-	golden(t, "plugins.json", asJSON(view))
-	golden(t, "plugins.yaml", asYAML(view))
+	golden(t, "plugins.json", view)
 }
 
 func TestPluginEvents(t *testing.T) {

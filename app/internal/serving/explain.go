@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/internal/render"
 )
 
 const (
@@ -44,7 +45,7 @@ func explain(explainer Explainer) http.Handler {
 			_ = json.NewEncoder(w).Encode(status) // the connection may be gone
 			return
 		}
-		_ = inspect.WriteJSON(w, explanation) // likewise
+		_ = render.JSON(w, explanation) // likewise
 	})
 }
 

@@ -1,0 +1,53 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rouse-scheduler/rouse/simulate"
+)
+
+// TraceLine returns a line for something that happened to a pod: when, what, to which pod, and why.
+func TraceLine(entry simulate.TraceEntry, style Style) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s  %s", padLeft(entry.At.String(), 9), style.paint(colorOf(entry.What), padRight(string(entry.What), 9)), padRight(entry.Pod, 20))
+	switch {
+	case entry.Event != "" && entry.Plugin != "":
+		fmt.Fprintf(&b, "  by %s for %s", style.paint(cyan, entry.Event), entry.Plugin)
+	case entry.Event != "":
+		fmt.Fprintf(&b, "  by %s", style.paint(cyan, entry.Event))
+	case entry.Plugin != "":
+		fmt.Fprintf(&b, "  by %s", entry.Plugin)
+	}
+	if entry.Node != "" {
+		fmt.Fprintf(&b, "  on %s", entry.Node)
+	}
+	if entry.By != "" {
+		fmt.Fprintf(&b, " for %s", entry.By)
+	}
+	if entry.Queue != "" {
+		fmt.Fprintf(&b, "  to %s", entry.Queue)
+	}
+	if entry.Message != "" {
+		fmt.Fprintf(&b, ": %s", entry.Message)
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+func colorOf(what simulate.What) color {
+	switch what {
+	case simulate.WhatBound:
+		return green
+	case simulate.WhatRejected:
+		return yellow
+	case simulate.WhatWoken:
+		return cyan
+	case simulate.WhatPreempted, simulate.WhatDeleted, simulate.WhatFailed:
+		return red
+	default:
+		return dim
+	}
+}
