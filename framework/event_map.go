@@ -13,8 +13,11 @@ import (
 )
 
 // EventMap says which plugins wait for which events: registered event to names of plugins. It is filled once, when
-// the plugins of a profile are built, and only read afterwards, by any number of goroutines. Requeueing and
-// explanations both read this one map.
+// the plugins of a profile are built, and only read afterwards, by any number of goroutines. The index by which the queue
+// finds the pods to wake, the event maps of several profiles merged, and explanations are derived from it. Cached verdicts
+// do not depend on it.
+//
+// kube-scheduler's counterpart is the queueing hint map of a profile.
 //
 // Keys are events as plugins registered them, often several actions combined, without labels; [EventMap.Plugins]
 // answers for an event that happens.

@@ -20,7 +20,7 @@
 // not part of the API. [CountWakeups] sums up the trace of a simulation.
 //
 // Views of events are derived from the event map of the runtime and the table of events of package framework each time
-// they are made; nothing here keeps another copy of either.
+// they are made.
 //
 // # Concurrency
 //

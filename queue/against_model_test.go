@@ -63,7 +63,7 @@ func newRace(t *testing.T, seed uint64) *race {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 300_000_000, time.UTC)
 	r := &race{t: t, world: world, clock: testingclock.NewFakePassiveClock(start), model: newModel(world, start), seen: newTally()}
 	queue, err := New(context.Background(), Options{
-		Profiles: world.queueProfiles(), Clock: r.clock, PodLister: world.lister,
+		Profiles: world.queueProfiles(), Clock: r.clock, Nominator: NewNominator(world.lister),
 		InitialBackoff: world.initialBackoff, MaxBackoff: world.maxBackoff, MaxInUnschedulable: world.maxInUnschedulable,
 		MaxInFlightEvents: world.maxInFlightEvents, DisablePopFromBackoff: !world.popFromBackoff, Observer: r.seen,
 	})

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	listersv1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
@@ -39,8 +38,8 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Logger is where the queue logs; the zero value logs nothing.
 	Logger klog.Logger
-	// PodLister is asked whether a pod that is to be nominated still waits; nil means to trust the pod itself.
-	PodLister listersv1.PodLister
+	// Nominator knows the nominated pods; the queue keeps it up to date. Nil means NewNominator(nil).
+	Nominator *Nominator
 	// InitialBackoff is how long a pod waits after its first failed attempt. It doubles with every attempt, up to
 	// MaxBackoff. Zero means the default; a negative MaxBackoff means no backoff at all.
 	InitialBackoff, MaxBackoff time.Duration
@@ -99,6 +98,9 @@ func (o Options) completed() (Options, error) {
 	}
 	if o.Less == nil {
 		o.Less = byPriority
+	}
+	if o.Nominator == nil {
+		o.Nominator = NewNominator(nil)
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

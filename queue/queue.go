@@ -106,7 +106,7 @@ func New(ctx context.Context, options Options) (*Queue, error) {
 		maxInUnschedulable: options.MaxInUnschedulable,
 		popFromBackoff:     !options.DisablePopFromBackoff,
 		gates:              gatesOf(options.Profiles),
-		Nominator:          NewNominator(options.PodLister),
+		Nominator:          options.Nominator,
 		events:             newEventIndex(options.Profiles),
 		pods:               map[types.NamespacedName]*queuedPod{},
 		fullBackoff:        newPodHeap(fullBackoffLess),

@@ -10,10 +10,10 @@
 //
 // # The event map
 //
-// While it builds the plugins, NewFramework asks each that may turn a pod down which cluster events could change that
-// (fwk.EnqueueExtensions), and keeps the answers in one map from event to plugins, [Framework.EventMap].
+// While it builds the plugins, NewFramework asks each that can reject a pod which cluster events could change that
+// (fwk.EnqueueExtensions), and adds the answers to one map from event to plugins, [Framework.EventMap].
 // [Framework.Registrations] has the queueing hints that belong to them. A plugin that does not say waits for
-// everything, and all extenders together stand under the name [ExtenderName].
+// everything, and all extenders together are registered under the name [ExtenderName].
 //
 // # Statuses
 //

@@ -52,9 +52,9 @@ func (p Profiles) CheckEventResources() error {
 // CheckEventResources is [Profiles.CheckEventResources] for one profile.
 func (f *Framework) CheckEventResources() error {
 	var errs []error
-	for _, plugin := range slices.Sorted(maps.Keys(f.registrations)) {
+	for _, plugin := range slices.Sorted(maps.Keys(f.hints)) {
 		checked := map[fwk.EventResource]bool{}
-		for _, registration := range f.registrations[plugin] {
+		for _, registration := range f.hints[plugin] {
 			resource := registration.Event.Resource
 			if checked[resource] || announced(resource) {
 				continue

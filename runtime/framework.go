@@ -18,9 +18,9 @@ import (
 
 // Framework is the plugins of one profile, ready to run. It is what plugins know as their fwk.Handle.
 //
-// After NewFramework, and SetNominator and SetActivator where they are used, a Framework does not change, but for what
-// [Framework.Search] remembers under a lock of its own. All its
-// methods may then be called concurrently, as far as the cycle states and node infos they are given allow.
+// After NewFramework, and SetActivator where it is used, a Framework does not change, except for the verdicts and scores that
+// [Framework.Search] caches under a lock of its own. All its methods may then be called concurrently, as far as the cycle
+// states and node infos they are given allow.
 //
 // The statuses that run methods return may be shared with plugins and other goroutines, and must not be changed.
 type Framework struct {
@@ -28,10 +28,10 @@ type Framework struct {
 	resolved *profiles.Resolved
 	options  Options
 
-	instances     map[string]fwk.Plugin // by the name in the registry
-	identities    map[string]*identity  // by the name that the plugin gives itself
-	eventMap      framework.EventMap
-	registrations map[string][]fwk.ClusterEventWithHint
+	instances  map[string]fwk.Plugin // by the name in the registry
+	identities map[string]*identity  // by the name that the plugin gives itself
+	eventMap   framework.EventMap
+	hints      map[string][]fwk.ClusterEventWithHint // by plugin
 
 	preEnqueue stage[fwk.PreEnqueuePlugin]
 	queueSort  stage[fwk.QueueSortPlugin]
@@ -63,7 +63,7 @@ func (f *Framework) EventMap() framework.EventMap { return f.eventMap }
 // Registrations returns what every plugin registered, by plugin name, with its queueing hints. A plugin that may turn
 // pods down but waits for nothing has an entry without events. A hint may be nil, which means that the event always
 // wakes; one that panics returns fwk.Queue and a [PanicError]. The map must not be changed.
-func (f *Framework) Registrations() map[string][]fwk.ClusterEventWithHint { return f.registrations }
+func (f *Framework) Registrations() map[string][]fwk.ClusterEventWithHint { return f.hints }
 
 // Resolved returns which plugins run at which extension point, and why. It is nil for a framework without a profile,
 // and must not be changed.

@@ -18,11 +18,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// SetNominator replaces the nominator of the options; the scheduling queue is usually it, and is built later than the
-// framework. It must be called before the framework is used.
-func (f *Framework) SetNominator(nominator fwk.PodNominator) { f.options.Nominator = nominator }
-
-// SetActivator replaces the activator of the options. It must be called before the framework is used.
+// SetActivator replaces the activator of the options; it is usually the scheduling queue, which is built from the framework. It must be called before the framework is used.
 func (f *Framework) SetActivator(activator fwk.PodActivator) { f.options.Activator = activator }
 
 // AddNominatedPod implements fwk.PodNominator.

@@ -97,8 +97,7 @@ func TestHandlePassesOnToTheQueue(t *testing.T) {
 	}
 
 	later := &queueLike{}
-	f := build(t, runtime.Options{}, nil)
-	f.SetNominator(later)
+	f := build(t, runtime.Options{Nominator: later}, nil)
 	f.SetActivator(later)
 	use(f)
 	if diff := cmp.Diff(want, later.list()); diff != "" {

@@ -15,16 +15,42 @@ import (
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
-// NewFramework builds the plugins of a profile and puts them at their extension points. Plugins are built once each,
-// in the order of their names, and only if the profile names them. The context is the one that their factories get.
+// NewFramework builds the plugins of a profile, fills the event map, and puts the plugins at their extension points. Plugins
+// are built once each, in the order of their names, and only if the profile enables them. The context is the one that their
+// factories get.
 //
 // Without a profile the framework has no plugins. The error holds everything that is wrong with the plugins; those
 // that were built are closed then.
 func NewFramework(ctx context.Context, registry Registry, profile *profiles.Profile, options Options) (*Framework, error) {
 	f := newFramework(profile, options)
-	err := f.instantiate(ctx, registry)
-	if err == nil && profile != nil {
-		err = f.arrange()
+	if len(options.Extenders) > 0 {
+		f.eventMap.Register(ExtenderName, clusterEvents(framework.AllEvents())...)
+		f.hints[ExtenderName] = framework.AllEvents()
+	}
+	var errs []error
+	for name, factory := range registry.enabledBy(profile) {
+		plugin, err := f.instantiate(ctx, name, factory) // with its arguments from the configuration
+		if err != nil {
+			errs = append(errs, fmt.Errorf("initializing plugin %q: %w", name, err))
+			continue
+		}
+		if !canReject(plugin) {
+			continue
+		}
+		events := framework.AllEvents() // a plugin that does not say waits for everything
+		if extensions, ok := plugin.(fwk.EnqueueExtensions); ok {
+			events, err = f.eventsToRegister(ctx, extensions)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("asking plugin %q for the events that it waits for: %w", name, err))
+			continue
+		}
+		f.eventMap.Register(plugin.Name(), clusterEvents(events)...) // map[fwk.ClusterEvent]sets.Set[string]
+		f.hints[plugin.Name()] = append(f.hints[plugin.Name()], f.recoverHints(plugin, events)...)
+	}
+	err := errors.Join(errs...)
+	if err == nil && profile != nil && !options.wireLater {
+		err = f.wire()
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -32,22 +58,45 @@ func NewFramework(ctx context.Context, registry Registry, profile *profiles.Prof
 	return f, nil
 }
 
-// newFramework returns a framework whose plugins are yet to be built.
+// newFramework returns a framework without plugins.
 func newFramework(profile *profiles.Profile, options Options) *Framework {
 	f := &Framework{
-		profile:       profile,
-		instances:     map[string]fwk.Plugin{},
-		identities:    map[string]*identity{},
-		eventMap:      framework.EventMap{},
-		registrations: map[string][]fwk.ClusterEventWithHint{},
-		parallelizer:  NewParallelizer(options.Parallelism, options.Metrics),
+		profile:      profile,
+		instances:    map[string]fwk.Plugin{},
+		identities:   map[string]*identity{},
+		eventMap:     framework.EventMap{},
+		hints:        map[string][]fwk.ClusterEventWithHint{},
+		parallelizer: NewParallelizer(options.Parallelism, options.Metrics),
 	}
 	f.options = options.withDefaults(f.ProfileName())
 	return f
 }
 
-// arrange puts the instances at the points where the profile wants them.
-func (f *Framework) arrange() error {
+// instantiate calls a factory with the arguments that the profile has for the plugin.
+func (f *Framework) instantiate(ctx context.Context, name string, factory PluginFactory) (plugin fwk.Plugin, err error) {
+	who := identity{name: name, folder: folderOf(factory)}
+	ended := f.call(MethodFactory, &who, nil, func() {
+		plugin, err = factory(ctx, f.profile.Args(name), f)
+		switch {
+		case err != nil:
+		case plugin == nil:
+			err = errors.New("the factory returned no plugin")
+		case isNil(plugin):
+			err = fmt.Errorf("the factory returned a nil %T, and no error", plugin)
+		case plugin.Name() == "":
+			err = errors.New("the plugin has no name")
+		}
+	})
+	if err = errors.Join(err, ended); err != nil {
+		return nil, err
+	}
+	who = identityOf(plugin)
+	f.instances[name], f.identities[who.name] = plugin, &who
+	return plugin, nil
+}
+
+// wire puts the plugins at the extension points where the profile enables them.
+func (f *Framework) wire() error {
 	points := extensionPoints()
 	resolved, err := f.profile.Resolve(func(plugin string, point profiles.ExtensionPoint) bool {
 		return points.extendedBy(f.instances[plugin], point)
@@ -63,26 +112,26 @@ func (f *Framework) arrange() error {
 			}
 		}
 	}
-	f.arrangeSigning()
-	f.arrangeSearch()
-	return f.weigh(resolved.Points[profiles.Score])
+	f.wireSigning()
+	f.wireSearch()
+	return f.setWeights(resolved.Points[profiles.Score])
 }
 
-// has tells whether a plugin was built; its name is that in the registry.
+// has reports whether a plugin was built; its name is that in the registry.
 func (f *Framework) has(plugin string) bool { return f.instances[plugin] != nil }
 
-// weigh looks up the weights of the score plugins. They are configured by the name in the registry, and found by the
+// setWeights looks up the weights of the score plugins. They are configured by the name in the registry, and found by the
 // name that the plugin gives itself.
-func (f *Framework) weigh(resolved []profiles.ResolvedPlugin) error {
-	var faults []error
+func (f *Framework) setWeights(resolved []profiles.ResolvedPlugin) error {
+	var errs []error
 	for i := range f.score {
 		plugin := &f.score[i]
 		configured := slices.IndexFunc(resolved, func(r profiles.ResolvedPlugin) bool { return r.Name == plugin.name })
 		if configured < 0 {
-			faults = append(faults, fmt.Errorf("score plugin %q is not configured with weight", plugin.name))
+			errs = append(errs, fmt.Errorf("score plugin %q is not configured with weight", plugin.name))
 			continue
 		}
 		plugin.weight = int64(resolved[configured].Weight)
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }

@@ -29,9 +29,11 @@ type Options struct {
 	// Snapshot is the cluster as of the beginning of the scheduling cycle. Without one PreFilter sees no nodes.
 	Snapshot fwk.SharedLister
 
-	// Nominator and Activator are usually the scheduling queue, which is built from the framework; see
-	// [Framework.SetNominator] and [Framework.SetActivator]. Without them no pod is nominated or activated.
+	// Nominator knows the nominated pods. It is usually shared with the scheduling queue, which keeps it up to date. Without
+	// one no pod is nominated.
 	Nominator fwk.PodNominator
+	// Activator is usually the scheduling queue, which is built from the framework; see [Framework.SetActivator]. Without one
+	// no pod is activated.
 	Activator fwk.PodActivator
 
 	// Extenders are the HTTP extenders in the order in which they are asked.
@@ -71,6 +73,9 @@ type Options struct {
 
 	// Metrics is told what happens.
 	Metrics Metrics
+
+	// wireLater leaves it to NewProfiles to put the plugins at their extension points.
+	wireLater bool
 }
 
 // withDefaults fills in what NewFramework documents for fields that are left out.

@@ -39,13 +39,14 @@ func NewProfiles(ctx context.Context, config *profiles.Configuration, registry R
 	if options.Parallelism == 0 {
 		options.Parallelism = int(config.Parallelism)
 	}
+	options.wireLater = true // when all plugins are built, because the profiles are checked against each other
 	built := Profiles{}
-	err := built.instantiate(ctx, config, registry, options)
+	err := built.build(ctx, config, registry, options)
 	if err == nil {
 		_, err = config.Resolve(built.extends, built.has) // checks all profiles, and one against the other
 	}
 	if err == nil {
-		err = built.arrange()
+		err = built.wire()
 	}
 	if err != nil {
 		return nil, errors.Join(err, built.Close())
@@ -53,44 +54,46 @@ func NewProfiles(ctx context.Context, config *profiles.Configuration, registry R
 	return built, nil
 }
 
-// instantiate builds the plugins of every profile.
-func (p Profiles) instantiate(ctx context.Context, config *profiles.Configuration, registry Registry, options Options) error {
-	var faults []error
+// build builds the plugins of every profile.
+func (p Profiles) build(ctx context.Context, config *profiles.Configuration, registry Registry, options Options) error {
+	var errs []error
 	for i := range config.Profiles {
 		profile := &config.Profiles[i]
 		name := profile.SchedulerName
 		switch {
 		case name == "":
-			faults = append(faults, errors.New("scheduler name is needed"))
+			errs = append(errs, errors.New("scheduler name is needed"))
 		case len(profile.EnabledPlugins()) == 0:
-			faults = append(faults, fmt.Errorf("plugins required for profile with scheduler name %q", name))
+			errs = append(errs, fmt.Errorf("plugins required for profile with scheduler name %q", name))
 		case p[name] != nil:
-			faults = append(faults, fmt.Errorf("duplicate profile with scheduler name %q", name))
+			errs = append(errs, fmt.Errorf("duplicate profile with scheduler name %q", name))
 		default:
-			p[name] = newFramework(profile, options)
-			if err := p[name].instantiate(ctx, registry); err != nil {
-				faults = append(faults, fmt.Errorf("creating profile for scheduler name %s: %w", name, err))
+			f, err := NewFramework(ctx, registry, profile, options)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("creating profile for scheduler name %s: %w", name, err))
+				continue
 			}
+			p[name] = f
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
-// arrange puts the plugins of every profile at their extension points.
-func (p Profiles) arrange() error {
-	var faults []error
+// wire puts the plugins of every profile at their extension points.
+func (p Profiles) wire() error {
+	var errs []error
 	for _, name := range p.names() {
-		if err := p[name].arrange(); err != nil {
-			faults = append(faults, fmt.Errorf("creating profile for scheduler name %s: %w", name, err))
+		if err := p[name].wire(); err != nil {
+			errs = append(errs, fmt.Errorf("creating profile for scheduler name %s: %w", name, err))
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
 // names returns the scheduler names, sorted.
 func (p Profiles) names() []string { return slices.Sorted(maps.Keys(p)) }
 
-// has tells whether any profile has built a plugin.
+// has reports whether any profile has built a plugin.
 func (p Profiles) has(plugin string) bool {
 	for _, f := range p {
 		if f.has(plugin) {
@@ -100,7 +103,7 @@ func (p Profiles) has(plugin string) bool {
 	return false
 }
 
-// extends tells whether a plugin, as any profile has built it, implements the interface of a point.
+// extends reports whether a plugin, as any profile has built it, implements the interface of a point.
 func (p Profiles) extends(plugin string, point profiles.ExtensionPoint) bool {
 	for _, f := range p {
 		if extensionPoints().extendedBy(f.instances[plugin], point) {
@@ -110,7 +113,7 @@ func (p Profiles) extends(plugin string, point profiles.ExtensionPoint) bool {
 	return false
 }
 
-// EventMap merges the event maps of all profiles: what anybody waits for.
+// EventMap merges the event maps of all profiles: what any plugin waits for.
 func (p Profiles) EventMap() framework.EventMap {
 	merged := framework.EventMap{}
 	for _, f := range p {
@@ -121,11 +124,11 @@ func (p Profiles) EventMap() framework.EventMap {
 
 // Close closes the plugins of all profiles and returns all their errors.
 func (p Profiles) Close() error {
-	var faults []error
+	var errs []error
 	for _, name := range p.names() {
 		if err := p[name].Close(); err != nil {
-			faults = append(faults, fmt.Errorf("profile %q: %w", name, err))
+			errs = append(errs, fmt.Errorf("profile %q: %w", name, err))
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }

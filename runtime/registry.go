@@ -7,11 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/profiles"
 )
 
 // PluginFactory builds one plugin of one profile. It gets the arguments that the configuration gives the plugin: the
@@ -49,9 +53,24 @@ func (r Registry) Unregister(name string) error {
 
 // Merge adds every plugin of another registry and returns the errors of all those that could not be added, by name.
 func (r Registry) Merge(other Registry) error {
-	var faults []error
+	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(other)) {
-		faults = append(faults, r.Register(name, other[name]))
+		errs = append(errs, r.Register(name, other[name]))
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
+}
+
+// enabledBy returns the plugins that a profile enables at any extension point, by name. A nil profile enables none.
+func (r Registry) enabledBy(profile *profiles.Profile) iter.Seq2[string, PluginFactory] {
+	return func(yield func(string, PluginFactory) bool) {
+		if profile == nil {
+			return
+		}
+		enabled := sets.New(profile.EnabledPlugins()...)
+		for _, name := range slices.Sorted(maps.Keys(r)) {
+			if enabled.Has(name) && !yield(name, r[name]) {
+				return
+			}
+		}
+	}
 }

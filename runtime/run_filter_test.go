@@ -197,10 +197,10 @@ func TestRunFilterPluginsWithNominatedPods(t *testing.T) {
 				adder = &fake{name: "Adder"}
 			}
 			adder.journal = &calls
-			f := build(t, runtime.Options{}, func(p *configv1.Plugins) {
+			nominated := nominator{byNode: map[string][]fwk.PodInfo{"n": test.nominated}}
+			f := build(t, runtime.Options{Nominator: nominated}, func(p *configv1.Plugins) {
 				p.PreFilter, p.Filter = enabled("Adder"), enabled("Crowd")
 			}, adder, crowdFilter{filterOnly{"Crowd"}, test.needs, test.allows, &calls})
-			f.SetNominator(nominator{byNode: map[string][]fwk.PodInfo{"n": test.nominated}})
 			node := newNode("n")
 			status := f.RunFilterPluginsWithNominatedPods(t.Context(), newState(), newPod("p", 5), node)
 			if diff := cmp.Diff(test.want, resultOf(status)); diff != "" {

@@ -113,8 +113,8 @@ type search struct {
 	verdicts []verdict
 }
 
-// arrangeSearch finds out what the plugins offer.
-func (f *Framework) arrangeSearch() {
+// wireSearch finds out what the plugins offer.
+func (f *Framework) wireSearch() {
 	c := &f.columns
 	c.store.budget = f.options.VerdictCacheBytes
 	c.metrics, _ = f.options.Metrics.(VerdictCacheMetrics)

@@ -30,11 +30,13 @@ type Scheduler struct {
 	profiles runtime.Profiles
 	events   framework.EventMap
 	queue    *queue.Queue
-	cache    *cache.Cache
-	devices  *devices.Manager
-	pods     listersv1.PodLister
-	nodes    listersv1.NodeLister
-	handlers []handlerOfKind
+	// nominator is shared by the queue and the profiles.
+	nominator *queue.Nominator
+	cache     *cache.Cache
+	devices   *devices.Manager
+	pods      listersv1.PodLister
+	nodes     listersv1.NodeLister
+	handlers  []handlerOfKind
 
 	waitingPods *runtime.WaitingPods
 	calls       *runtime.Calls
@@ -74,6 +76,7 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		s.slots = &slots{limit: maxBindings}
 		s.options.Go = s.slots.start
 	}
+	s.nominator = queue.NewNominator(s.pods)
 	var err error
 	s.devices, err = devices.New(ctx, devices.Options{
 		Informers: options.Informers, Switches: options.Devices, Touched: s.cache.TouchNode, Logger: options.Logger,
@@ -102,6 +105,7 @@ func (s *Scheduler) buildProfiles(ctx context.Context) error {
 		InformerFactory:  o.Informers,
 		EventRecorderFor: o.Recorder,
 		Snapshot:         s.snapshot,
+		Nominator:        s.nominator,
 		Extenders:        o.Extenders,
 		Parallelism:      int(o.Configuration.Parallelism),
 		WaitingPods:      s.waitingPods,
@@ -141,7 +145,7 @@ func (s *Scheduler) buildQueue(ctx context.Context) error {
 		Profiles:              byName,
 		Clock:                 o.Clock,
 		Logger:                o.Logger,
-		PodLister:             s.pods,
+		Nominator:             s.nominator,
 		InitialBackoff:        o.Configuration.PodInitialBackoff(),
 		MaxBackoff:            o.Configuration.PodMaxBackoff(),
 		MaxInUnschedulable:    o.MaxInUnschedulable,
@@ -152,7 +156,6 @@ func (s *Scheduler) buildQueue(ctx context.Context) error {
 		return err
 	}
 	for _, profile := range s.profiles {
-		profile.SetNominator(s.queue)
 		profile.SetActivator(s.queue)
 	}
 	return nil
@@ -248,7 +251,7 @@ func (s *Scheduler) BuildProfiles(ctx context.Context, snapshot fwk.SharedLister
 		KubeConfig:      o.KubeConfig,
 		InformerFactory: o.Informers,
 		Snapshot:        snapshot,
-		Nominator:       s.queue,
+		Nominator:       s.nominator,
 		Extenders:       o.Extenders,
 		DRAManager:      s.devices,
 		PodGroupManager: cache.NoPodGroups{},
