@@ -4,6 +4,7 @@
 package simulate_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -14,8 +15,12 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
 
+	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
@@ -41,6 +46,15 @@ func gpuSlice(name string, devices int, place func(*resourceapi.ResourceSliceSpe
 	return slice
 }
 
+func gpuClassAndTemplate() []apiruntime.Object {
+	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	class.Spec.ExtendedResourceName = ptr.To("example.com/gpu")
+	class.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.driver == "` + gpuDriver + `"`}}}
+	template := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: "gpu", Namespace: "default"}}
+	template.Spec.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: "gpu"}}}
+	return []apiruntime.Object{class, template}
+}
+
 func newScarce(t *testing.T, seed uint64) *scarce {
 	t.Helper()
 	cluster, err := simulate.NewCluster(t.Context(), simulate.Options{Seed: seed})
@@ -49,12 +63,7 @@ func newScarce(t *testing.T, seed uint64) *scarce {
 	}
 	t.Cleanup(cluster.Close)
 	s := &scarce{Cluster: cluster, t: t, random: rand.New(rand.NewPCG(seed, 7)), pods: map[string]bool{}}
-	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
-	class.Spec.ExtendedResourceName = ptr.To("example.com/gpu")
-	class.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.driver == "` + gpuDriver + `"`}}}
-	template := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: "gpu", Namespace: "default"}}
-	template.Spec.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: "gpu"}}}
-	s.do(cluster.Create(class, template))
+	s.do(cluster.Create(gpuClassAndTemplate()...))
 	for i := range 6 {
 		node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i)}}
 		node.Status.Allocatable = v1.ResourceList{"pods": *resource.NewQuantity(100, resource.DecimalSI)}
@@ -148,5 +157,62 @@ func TestScarceDevices(t *testing.T) {
 				s.check(step)
 			}
 		})
+	}
+}
+
+// counted counts the nodes that the plugin is asked about.
+type counted struct {
+	*dynamicresources.Plugin
+	asked *int
+}
+
+func (c counted) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	*c.asked++
+	return c.Plugin.Filter(ctx, state, pod, node)
+}
+
+// TestDevicesAreLookedForOnFewNodes has pods take all devices of a cluster, one after the other. Once what the claims ask
+// for has come before, the plugin is asked about the nodes that changed, and not about all of them, whether few devices
+// are allocated or nearly all: that happens when columns are made, and no more.
+func TestDevicesAreLookedForOnFewNodes(t *testing.T) {
+	const nodes, devices = 100, 4
+	asked, everywhere := 0, 0
+	registry := plugins.NewInTreeRegistry()
+	registry[dynamicresources.Name] = func(ctx context.Context, args apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+		plugin, err := dynamicresources.New(ctx, args, handle)
+		if err != nil {
+			return nil, err
+		}
+		return counted{plugin.(*dynamicresources.Plugin), &asked}, nil
+	}
+	cluster, err := simulate.NewCluster(t.Context(), simulate.Options{Registry: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	s := &scarce{Cluster: cluster, t: t}
+	s.do(cluster.Create(gpuClassAndTemplate()...))
+	for i := range nodes {
+		name := fmt.Sprintf("n%d", i)
+		node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		node.Status.Allocatable = v1.ResourceList{"pods": *resource.NewQuantity(100, resource.DecimalSI)}
+		s.do(cluster.Create(node, gpuSlice(name, devices, func(spec *resourceapi.ResourceSliceSpec) { spec.NodeName = &name })))
+	}
+	for i := range nodes * devices {
+		asked = 0
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i), Namespace: "default"}}
+		pod.Spec.Containers = []v1.Container{{Name: "c", Image: "i"}}
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("gpu")}}
+		s.do(cluster.Create(pod))
+		s.do(cluster.Settle())
+		if state, _ := cluster.Pod("default", pod.Name); state.Pool != simulate.PoolBound {
+			t.Fatalf("pod %d is %s", i, state.Pool)
+		}
+		if asked > 2 {
+			everywhere++
+		}
+	}
+	if everywhere > 4 {
+		t.Errorf("for %d of %d pods the plugin was asked about more than the nodes that changed", everywhere, nodes*devices)
 	}
 }

@@ -70,17 +70,37 @@ func (pl *Plugin) choose(ctx context.Context, s *podState, pod *v1.Pod, nodeInfo
 		}
 		return chosen, unavailable, nil // of which the claims with devices are scored
 	}
-	if status := pl.allocate(ctx, s, node, claims, chosen); status != nil {
+	if status := pl.allocateOnce(ctx, s, node, claims, chosen); status != nil {
 		return nil, nil, status
 	}
 	return chosen, unavailable, nil
 }
 
-// allocate has devices chosen for claims on a node.
+// allocateOnce asks the allocator once for all nodes that see the same devices, if all of these can be reached from
+// everywhere.
+func (pl *Plugin) allocateOnce(ctx context.Context, s *podState, node *v1.Node, claims []*resourceapi.ResourceClaim, chosen *nodeAllocation) *fwk.Status {
+	if pl.manager == nil {
+		return pl.allocate(ctx, s, node, claims, chosen)
+	}
+	chosen.view = pl.manager.View(node.Name)
+	if !chosen.view.Uniform || chosen.extended != nil {
+		return pl.allocate(ctx, s, node, claims, chosen)
+	}
+	if known, status := s.chosenEverywhere(chosen.view); known != nil {
+		chosen.results = known.results
+		return status
+	}
+	status := pl.allocate(ctx, s, node, claims, chosen)
+	if status.IsSuccess() || status.IsRejected() && ctx.Err() == nil {
+		s.keepEverywhere(chosen, status)
+	}
+	return status
+}
+
+// allocate has devices chosen for claims on a node, from its view if it has one.
 func (pl *Plugin) allocate(ctx context.Context, s *podState, node *v1.Node, claims []*resourceapi.ResourceClaim, chosen *nodeAllocation) *fwk.Status {
 	allocator, err := s.allocator, error(nil)
-	if pl.manager != nil {
-		chosen.view = pl.manager.View(node.Name)
+	if chosen.view != nil {
 		allocator, err = chosen.view.Allocator(pl.allocatorFor)
 	}
 	if err != nil {

@@ -37,6 +37,9 @@ type podState struct {
 	// unavailable has the indexes of the claims that some node was rejected for.
 	unavailable sets.Set[int]
 	nodes       map[string]*nodeAllocation
+	// everywhere is what was chosen for the claims of the spec from a view that is uniform, with the status.
+	everywhere       *nodeAllocation
+	everywhereStatus *fwk.Status
 }
 
 // podClaim is a claim of the pod.
@@ -97,6 +100,22 @@ func (s *podState) keep(node string, allocation *nodeAllocation) {
 		s.nodes = map[string]*nodeAllocation{}
 	}
 	s.nodes[node] = allocation
+}
+
+// chosenEverywhere returns what was chosen on any node from a uniform view; nil if nothing was yet.
+func (s *podState) chosenEverywhere(view *devices.View) (*nodeAllocation, *fwk.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.everywhere == nil || s.everywhere.view != view {
+		return nil, nil
+	}
+	return s.everywhere, s.everywhereStatus
+}
+
+func (s *podState) keepEverywhere(chosen *nodeAllocation, status *fwk.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.everywhere, s.everywhereStatus = chosen, status
 }
 
 func (s *podState) markUnavailable(indexes []int) {

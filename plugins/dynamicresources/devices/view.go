@@ -20,6 +20,9 @@ type View struct {
 	// State is what is allocated of these pools. It must not be changed.
 	State structured.AllocatedState
 
+	// Uniform tells that every device can be reached from all nodes, so that nodes with the view get the same devices.
+	Uniform bool
+
 	sharedVersion uint64
 	once          sync.Once
 	allocator     structured.Allocator
@@ -56,9 +59,10 @@ func (m *Manager) View(nodeName string) *View {
 	seen = slices.AppendSeq(seen, maps.Values(m.shared))
 	seen = slices.AppendSeq(seen, maps.Values(m.private[nodeName]))
 	slices.SortFunc(seen, func(a, b *pool) int { return a.id.compare(b.id) })
-	view = &View{State: *newState(), sharedVersion: m.sharedVersion}
+	view = &View{State: *newState(), Uniform: true, sharedVersion: m.sharedVersion}
 	for _, p := range seen {
 		view.Slices = append(view.Slices, p.sorted...)
+		view.Uniform = view.Uniform && p.uniform
 		p.addTo(&view.State)
 	}
 	m.views[nodeName] = view
