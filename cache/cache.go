@@ -25,6 +25,9 @@ type Options struct {
 	// Logger receives what is odd but harmless, such as a pod that was bound to another node than it was assumed on.
 	// The zero value logs nothing.
 	Logger klog.Logger
+	// RefusedChange, unless it is nil, is called, concurrently, when somebody tries to change a node info of a snapshot,
+	// which all users of the snapshot share: with the method of fwk.NodeInfo and the name of the node.
+	RefusedChange func(method, node string)
 }
 
 // Cache is the cluster as the scheduler sees it. Make one with [New]. It is safe for concurrent use.
@@ -57,6 +60,7 @@ func New(options Options) *Cache {
 		assumed: map[types.UID]time.Time{},
 		nodes:   map[string]*nodeEntry{},
 	}
+	c.generations.OnRefusedChange(options.RefusedChange)
 	if c.clock == nil {
 		c.clock = clock.RealClock{}
 	}

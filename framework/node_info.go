@@ -21,7 +21,12 @@ var _ fwk.NodeInfo = &NodeInfo{}
 type Generations struct {
 	last     atomic.Int64
 	requests sharedRequests
+	refused  func(method, node string)
 }
+
+// OnRefusedChange has a function called, concurrently, whenever somebody tries to change a node info of this cluster view
+// that is frozen, with the method and the name of the node. It must be called before there are node infos.
+func (g *Generations) OnRefusedChange(refused func(method, node string)) { g.refused = refused }
 
 // NewNodeInfo returns an empty node info that takes its generations from g.
 func (g *Generations) NewNodeInfo() *NodeInfo {
@@ -39,6 +44,9 @@ func (g *Generations) NewNodeInfo() *NodeInfo {
 // fwk.NodeInfo return belong to this node info alone, and are copied for it when they are first asked for: whoever got
 // them may sort, change and keep them, and only those that hold the same node info see it. Code that only reads saves the
 // copies with [View].
+//
+// One that is frozen, as those of snapshots are, does not change: methods that would change it do nothing, except that
+// RemovePod returns an error. Change a copy, which Snapshot returns.
 type NodeInfo struct {
 	nodeState
 	// flags has a bit for each part that is shared, and for each that was handed out; see [partFlags].
@@ -72,6 +80,24 @@ func NewNodeInfo(pods ...*v1.Pod) *NodeInfo {
 	return n
 }
 
+// refuses reports whether n is frozen and thus does not change, and tells whoever wants to know of the attempt.
+func (n *NodeInfo) refuses(method string) bool {
+	if n.flags.Load()&frozen == 0 {
+		return false
+	}
+	if n.generations != nil && n.generations.refused != nil {
+		n.generations.refused(method, n.nameOfNode())
+	}
+	return true
+}
+
+func (n *NodeInfo) nameOfNode() string {
+	if n.node == nil {
+		return "(unknown)"
+	}
+	return n.node.Name
+}
+
 func (n *NodeInfo) touch() {
 	if n.generations == nil {
 		n.generations = new(Generations)
@@ -81,6 +107,9 @@ func (n *NodeInfo) touch() {
 
 // SetNode implements fwk.NodeInfo: it sets the node object, which may not be nil, and what follows from it.
 func (n *NodeInfo) SetNode(node *v1.Node) {
+	if n.refuses("SetNode") {
+		return
+	}
 	n.node = node
 	n.setAllocatable(*NewResource(node.Status.Allocatable))
 	n.features = ndf.DefaultFramework.TryMap(node.Status.DeclaredFeatures)
@@ -89,6 +118,9 @@ func (n *NodeInfo) SetNode(node *v1.Node) {
 
 // RemoveNode takes the node object away and keeps the pods, as when a node is deleted before its pods are.
 func (n *NodeInfo) RemoveNode() {
+	if n.refuses("RemoveNode") {
+		return
+	}
 	n.node = nil
 	n.setAllocatable(Resource{})
 	n.features = ndf.FeatureSet{}
@@ -98,6 +130,9 @@ func (n *NodeInfo) RemoveNode() {
 
 // SetImageStates replaces the images on the node; the map is kept, not copied.
 func (n *NodeInfo) SetImageStates(images map[string]*fwk.ImageStateSummary) {
+	if n.refuses("SetImageStates") {
+		return
+	}
 	n.setImages(images)
 	n.touch()
 }
@@ -110,6 +145,9 @@ func (n *NodeInfo) AddPod(pod *v1.Pod) {
 
 // AddPodInfo implements fwk.NodeInfo.
 func (n *NodeInfo) AddPodInfo(info fwk.PodInfo) {
+	if n.refuses("AddPodInfo") {
+		return
+	}
 	if given := n.given.Load(); given != nil && given.lists.Load() != nil {
 		n.ownPods()
 	}
@@ -127,13 +165,12 @@ func (n *NodeInfo) AddPodInfo(info fwk.PodInfo) {
 // RemovePod implements fwk.NodeInfo. It finds the pod by UID, namespace and name, and fails, changing nothing, when it is
 // not there. A host port that two pods name is free as soon as one of them is removed.
 func (n *NodeInfo) RemovePod(_ klog.Logger, pod *v1.Pod) error {
+	if n.refuses("RemovePod") {
+		return fmt.Errorf("removing pod %s/%s: the node info of node %s is shared with others; change a copy, which Snapshot returns", pod.Namespace, pod.Name, n.nameOfNode())
+	}
 	i := indexOfPod(n.pods, pod)
 	if i < 0 {
-		name := "(unknown)"
-		if n.node != nil {
-			name = n.node.Name
-		}
-		return fmt.Errorf("no pod %s/%s with UID %q on node %s", pod.Namespace, pod.Name, pod.UID, name)
+		return fmt.Errorf("no pod %s/%s with UID %q on node %s", pod.Namespace, pod.Name, pod.UID, n.nameOfNode())
 	}
 	info := n.pods[i]
 	n.ownPods()

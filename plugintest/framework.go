@@ -5,6 +5,7 @@ package plugintest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -37,11 +38,17 @@ type Framework struct {
 // which it gives itself.
 //
 // The plugin finds the objects of the options in its snapshot, through its client and in its listers, which are up to
-// date from the beginning. It runs in the goroutine of the caller. It is closed at the end of the test.
+// date from the beginning. It runs in the goroutine of the caller. It is closed at the end of the test. A plugin that
+// changes the pod or the node that it is asked about fails the test.
 func NewFramework(t TB, name string, factory runtime.PluginFactory, options Options) *Framework {
 	t.Helper()
 	ctx := options.context(t)
-	built, err := newFramework(ctx, name, factory, &options)
+	built, err := newFramework(ctx, name, factory, &options, func(failure runtime.PluginFailure) {
+		var changed *runtime.ObjectChangedError
+		if errors.As(failure.Err, &changed) {
+			t.Errorf("%v", changed)
+		}
+	})
 	if err != nil {
 		t.Fatalf("building a framework with plugin %q: %v", name, err)
 		return nil
@@ -54,7 +61,7 @@ func NewFramework(t TB, name string, factory runtime.PluginFactory, options Opti
 	return &Framework{Framework: built, t: t, name: name, context: ctx, logger: options.Logger}
 }
 
-func newFramework(ctx context.Context, name string, factory runtime.PluginFactory, options *Options) (*runtime.Framework, error) {
+func newFramework(ctx context.Context, name string, factory runtime.PluginFactory, options *Options, failed func(runtime.PluginFailure)) (*runtime.Framework, error) {
 	tested, err := newSubject(name, factory, options)
 	if err != nil {
 		return nil, err
@@ -84,6 +91,8 @@ func newFramework(ctx context.Context, name string, factory runtime.PluginFactor
 		PodGroupManager: cache.NoPodGroups{},
 		Clock:           world.Clock(),
 		Logger:          options.Logger,
+		CheckObjects:    true,
+		PluginFailed:    failed,
 	})
 }
 

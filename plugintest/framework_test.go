@@ -425,3 +425,40 @@ func (q quitting) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo)
 	}
 	return nil
 }
+
+// tamperer changes what it is asked about.
+type tamperer struct {
+	pod  func(*v1.Pod)
+	node func(*v1.Node)
+}
+
+func (*tamperer) Name() string { return "Tamperer" }
+
+func (c *tamperer) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	c.pod(pod)
+	c.node(node.Node())
+	return nil
+}
+
+func TestPluginsThatChangeObjectsFailTheTest(t *testing.T) {
+	leavePod, leaveNode := func(*v1.Pod) {}, func(*v1.Node) {}
+	for want, plugin := range map[string]*tamperer{
+		"changed pod default/web": {func(pod *v1.Pod) { pod.Labels = map[string]string{"a": "b"} }, leaveNode},
+		"changed node n1":         {leavePod, func(node *v1.Node) { node.Spec.Unschedulable = true }},
+		"":                        {leavePod, leaveNode},
+	} {
+		var unschedulable bool
+		recorded := record(t, func(t plugintest.TB) {
+			factory := func(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) { return plugin, nil }
+			f := plugintest.NewFramework(t, "Tamperer", factory, plugintest.Options{Nodes: []*v1.Node{plugintest.Node("n1").Build()}})
+			f.Filter(plugintest.Pod("web").Build(), "n1")
+			unschedulable = f.NodeInfo("n1").Node().Spec.Unschedulable
+		})
+		if got := strings.Join(recorded.failures, "\n"); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("failures %q, want one with %q", got, want)
+		}
+		if unschedulable {
+			t.Error("the node was not restored")
+		}
+	}
+}

@@ -69,6 +69,27 @@ func (c *Calls) InFlight() []Call {
 	return calls
 }
 
+// Caller returns the plugin that the calling function was called by, on the way of a method that returns nothing, and its source
+// line; empty if it is not known. Where several plugins are being called, it is the one of whose package a function is on
+// the stack.
+func (c *Calls) Caller() (call Call, source string) {
+	stack := callers()
+	c.mu.Lock()
+	records := c.all[:len(c.all):len(c.all)]
+	c.mu.Unlock()
+	for _, record := range records {
+		plugin, found := record.plugin.Load(), record.look()
+		if plugin == nil || !plugin.foreign {
+			continue
+		}
+		if line := plugin.lineIn(stack); line != "" {
+			return found, line
+		}
+		call = found
+	}
+	return call, ""
+}
+
 // TakeEnded returns the error of the plugin that ended the goroutine in which it was called for a pod, and forgets it. It
 // is nil if none did.
 //

@@ -58,6 +58,7 @@ type run struct {
 	verbose   bool      // plugins get loggers with their names
 	point     bool      // the pass is the run of an extension point
 	record    *callRecord
+	checked   []checkedObject // by the plugin that is called now
 
 	observePoint  bool
 	observePlugin bool
@@ -95,10 +96,17 @@ func (r *run) consult(plugin *identity) {
 	if r.record != nil {
 		r.record.plugin.Store(plugin)
 	}
+	if r.framework.options.CheckObjects && plugin.foreign {
+		r.checked = append(r.checked[:0], r.framework.checkPod(plugin, r.pod))
+	}
 }
 
 func (r *run) consulted() {
 	r.calling = false
+	if len(r.checked) > 0 {
+		r.framework.unchanged(r.method, r.plugin, r.pod, r.checked...)
+		r.checked = r.checked[:0]
+	}
 	if r.record != nil && r.point { // other passes end soon
 		r.record.plugin.Store(nil)
 	}
@@ -157,6 +165,9 @@ func (f *Framework) call(method Method, plugin *identity, pod *v1.Pod, do func()
 	record := f.options.Calls.begin(method, pod)
 	defer f.options.Calls.end(record)
 	record.plugin.Store(plugin)
+	if checked := f.checkPod(plugin, pod); checked.pod != nil {
+		defer func() { f.unchanged(method, plugin, pod, checked) }()
+	}
 	if !isolate(do) {
 		return f.ended(method, plugin, pod)
 	}

@@ -68,6 +68,20 @@ func (p *identity) sourceOf(stack []uintptr) string {
 	}
 }
 
+// lineIn returns the innermost line of the plugin's package in a stack; empty if there is none.
+func (p *identity) lineIn(stack []uintptr) string {
+	frames := goruntime.CallersFrames(stack)
+	for {
+		frame, more := frames.Next()
+		if p.owns(frame.Function) {
+			return lineOf(frame)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
 // owns tells whether a function, as it is called in stacks, is of the plugin's package.
 func (p *identity) owns(function string) bool {
 	folder, last := path.Split(p.folder)
@@ -94,4 +108,15 @@ func folderOf(factory PluginFactory) string {
 func isNil(plugin fwk.Plugin) bool {
 	value := reflect.ValueOf(plugin)
 	return value.Kind() == reflect.Pointer && value.IsNil()
+}
+
+// OutOfTreePlugins returns the names of the plugins that are not of this module, in no particular order.
+func (f *Framework) OutOfTreePlugins() []string {
+	var names []string
+	for name, who := range f.identities {
+		if who.foreign {
+			names = append(names, name)
+		}
+	}
+	return names
 }

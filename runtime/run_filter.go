@@ -27,7 +27,11 @@ func (f *Framework) RunFilterPlugins(ctx context.Context, state fwk.CycleState, 
 			continue
 		}
 		plugin.countEvaluation()
-		status := plugin.plugin.Filter(pass.enter(ctx, &plugin.identity), state, pod, nodeInfo)
+		pluginCtx := pass.enter(ctx, &plugin.identity)
+		if f.options.CheckObjects {
+			pass.checked = append(pass.checked, f.checkNode(&plugin.identity, nodeInfo.Node()))
+		}
+		status := plugin.plugin.Filter(pluginCtx, state, pod, nodeInfo)
 		pass.leave(status)
 		switch {
 		case status.IsSuccess():

@@ -59,6 +59,7 @@ type columns struct {
 	sums                                 []int64
 	verdicts                             []verdict
 	slots                                []int
+	checked                              int // nodes, one after the other, for changes that plugins make
 	named                                nodeNames
 }
 

@@ -22,6 +22,7 @@ func (s *search) each(plugin *identity, method Method, count int, work func(ctx 
 		return fwk.AsStatus(fmt.Errorf("asking %s about %d nodes: %w", plugin.name, count, err))
 	}
 	ctx := pass.enter(s.ctx, plugin)
+	pass.checked = append(pass.checked, s.checkNodes(plugin)...)
 	if count < parallelFrom || s.f.parallelizer.parallelism == 1 {
 		status = work(ctx, 0, count)
 	} else {

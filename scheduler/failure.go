@@ -24,6 +24,7 @@ const maxEventNote = 1024
 // handleFailure puts a pod back into the queue and says why: in an event, and in the pod's condition. It runs in the
 // goroutine of the cycle that failed.
 func (s *Scheduler) handleFailure(ctx context.Context, a *attempt, f *failure) {
+	s.restore(a)
 	reason := "SchedulerError"
 	if f.status.IsRejected() {
 		reason = v1.PodReasonUnschedulable

@@ -49,11 +49,15 @@ type fixture struct {
 type seen struct {
 	NopObserver
 	failures []Failure
+	mistakes []runtime.PluginFailure
 	bound    map[string]string
 }
 
 func (s *seen) AttemptFailed(failure Failure) { s.failures = append(s.failures, failure) }
-func (s *seen) PodBound(binding Binding)      { s.bound[binding.Pod.Name] = binding.Node }
+func (s *seen) PluginFailed(failure runtime.PluginFailure) {
+	s.mistakes = append(s.mistakes, failure)
+}
+func (s *seen) PodBound(binding Binding) { s.bound[binding.Pod.Name] = binding.Node }
 
 // newFixture builds a scheduler with the default profile and extra plugins, each enabled at MultiPoint.
 func newFixture(t *testing.T, extra ...fwk.Plugin) *fixture {

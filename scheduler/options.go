@@ -71,6 +71,8 @@ type Options struct {
 	Metrics runtime.Metrics
 	// Calls knows which plugins are being called; nil makes one.
 	Calls *runtime.Calls
+	// CheckObjects has plugins watched that change pods and nodes; see the field of runtime.Options.
+	CheckObjects bool
 	// MaxInUnschedulable is how long a pod may wait for an event before it is tried again without one; zero means five
 	// minutes.
 	MaxInUnschedulable time.Duration

@@ -30,6 +30,7 @@ type attempt struct {
 	profile   *runtime.Framework
 	state     *framework.CycleState
 	started   time.Time
+	identity  podIdentity // of info.Pod when the attempt began
 }
 
 // failure is why an attempt came to nothing, and what becomes of the node that was nominated for the pod: nil keeps
@@ -95,6 +96,8 @@ func (s *Scheduler) schedule(ctx context.Context, info *framework.QueuedPodInfo)
 		profile: profile,
 		state:   framework.NewCycleState(),
 		started: s.options.Clock.Now(),
+
+		identity: identityOf(info.Pod),
 	}
 	a.state.SetRecordPluginMetrics(s.random.IntN(pluginMetricsShare) == 0)
 	a.state.Write(framework.PodsToActivateKey, framework.NewPodsToActivate())
@@ -148,6 +151,7 @@ func (s *Scheduler) schedulingCycle(ctx context.Context, a *attempt) *failure {
 		return failed(fwk.AsStatus(fmt.Errorf("updating the snapshot of the cluster: %w", err)))
 	}
 	node, f := s.findNode(ctx, a)
+	s.restore(a)
 	s.options.Observer.SearchEnded(a.info.Pod, s.options.Clock.Since(a.started))
 	if f != nil {
 		return f

@@ -63,7 +63,6 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		options:     options,
-		cache:       cache.New(cache.Options{AssumedPodTTL: options.AssumedPodTTL, Clock: options.Clock, Logger: options.Logger}),
 		snapshot:    &cache.Snapshot{},
 		pods:        options.Informers.Core().V1().Pods().Lister(),
 		nodes:       options.Informers.Core().V1().Nodes().Lister(),
@@ -71,6 +70,9 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		calls:       options.Calls,
 		random:      rand.New(rand.NewPCG(options.Seed, 0)),
 	}
+	s.cache = cache.New(cache.Options{
+		AssumedPodTTL: options.AssumedPodTTL, Clock: options.Clock, Logger: options.Logger, RefusedChange: s.refusedChange,
+	})
 	s.watchdog.limit = options.SchedulingTimeout
 	if options.Go == nil {
 		s.slots = &slots{limit: maxBindings}
@@ -117,6 +119,7 @@ func (s *Scheduler) buildProfiles(ctx context.Context) error {
 		Seed:             o.Seed,
 		Calls:            o.Calls,
 		PluginFailed:     o.Observer.PluginFailed,
+		CheckObjects:     o.CheckObjects,
 		Logger:           o.Logger,
 		Metrics:          o.Metrics,
 	})

@@ -87,6 +87,7 @@ func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 			Logger:           options.Logger,
 			Seed:             options.Seed,
 			Calls:            &c.calls,
+			CheckObjects:     true,
 			Go:               c.tasks.add,
 			Observer:         scheduler.JoinObservers(c.tracker, options.SchedulerObserver),
 			QueueObserver:    queue.JoinObservers(c.tracker, options.QueueObserver),
