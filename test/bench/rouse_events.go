@@ -46,6 +46,7 @@ func (r *rouseRoom) park(_ context.Context, pods []*v1.Pod, plugin string) error
 }
 
 func (r *rouseRoom) parkAgain(pods int, plugin string) error {
+	r.queue.FlushBackoff()
 	for range pods {
 		info := r.queue.TryPop()
 		if info == nil {
