@@ -23,6 +23,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources"
 	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 	"github.com/rouse-scheduler/rouse/plugins/nodeaffinity"
 	"github.com/rouse-scheduler/rouse/plugins/nodedeclaredfeatures"
@@ -73,6 +74,7 @@ func (s *sight) newDescriber(profile *runtime.Framework, nodes []fwk.NodeInfo) *
 		}
 	}
 	return &describer{about: about, details: map[string]detailer{
+		dynamicresources.Name:     deviceDetails(profile.SharedDRAManager()),
 		interpodaffinity.Name:     podAffinityDetails,
 		nodeaffinity.Name:         nodeAffinityDetails,
 		nodedeclaredfeatures.Name: featureDetails,

@@ -219,6 +219,7 @@ func blockedBy() map[string]blocked {
 					"spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}}}",
 				"{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default}, spec: {containers: [{name: c, image: i}], "+
 					"resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]}}"),
+			details: []string{"request gpu asks 1 of class gpu: the node has 0 that match"},
 			remedy: "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: n1}, spec: {driver: gpu.example.com, nodeName: n1, " +
 				"pool: {name: n1, generation: 1, resourceSliceCount: 1}, devices: [{name: d0}]}}",
 			event: "resource.k8s.io/ResourceSliceAdd",
