@@ -167,18 +167,20 @@ func (f *Fork) listed() *forkLists {
 	return f.lists
 }
 
+// makeLists makes lists that belong to the fork alone, so that what callers do to those of others does not matter.
 func (f *Fork) makeLists() *forkLists {
 	s := f.snapshot
-	base := &forkLists{all: s.list, affinity: s.affinity.infos, antiAffinity: s.antiAffinity.infos}
-	if f.parent != nil {
-		base = f.parent.listed()
+	lists := &forkLists{all: slices.Clone(s.list.nodes)}
+	changed := false
+	for _, fork := range slices.Backward(f.ancestry()) {
+		for name, node := range fork.changed {
+			lists.all[s.names[name].position] = node
+			changed = true
+		}
 	}
-	if len(f.changed) == 0 {
-		return base
-	}
-	lists := &forkLists{all: slices.Clone(base.all)}
-	for name, node := range f.changed {
-		lists.all[s.names[name].position] = node
+	if !changed {
+		lists.affinity, lists.antiAffinity = slices.Clone(s.affinity.nodes.nodes), slices.Clone(s.antiAffinity.nodes.nodes)
+		return lists
 	}
 	for _, node := range lists.all {
 		if len(framework.View(node).PodsWithAffinity()) > 0 {
@@ -189,4 +191,12 @@ func (f *Fork) makeLists() *forkLists {
 		}
 	}
 	return lists
+}
+
+// ancestry returns the fork and those that it was made of, the latest first.
+func (f *Fork) ancestry() (forks []*Fork) {
+	for at := f; at != nil; at = at.parent {
+		forks = append(forks, at)
+	}
+	return forks
 }

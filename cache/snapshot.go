@@ -25,7 +25,8 @@ var (
 // for [Cache.UpdateSnapshot]; it then belongs to that cache.
 //
 // A snapshot may be read by many goroutines, but not while it is being updated. Slices that its methods return are
-// good until the next update and must not be changed.
+// good until the next update. The lists of nodes that the official interfaces return may be sorted and changed in place, as
+// with kube-scheduler; later callers see that until an update, and nothing else depends on these slices.
 type Snapshot struct {
 	source     *Cache
 	generation int64
@@ -37,7 +38,7 @@ type Snapshot struct {
 	changes changeLog
 
 	// list has the node infos in node order, order their slots; affinity and antiAffinity are parts of list.
-	list         []fwk.NodeInfo
+	list         nodeList
 	order        []int
 	affinity     sublist
 	antiAffinity sublist
@@ -95,16 +96,18 @@ func (s *Snapshot) StorageInfos() fwk.StorageInfoLister { return s }
 
 // List implements fwk.NodeInfoLister: all nodes, alternating between zones. Every node info has a node object. It
 // allocates nothing and never fails.
-func (s *Snapshot) List() ([]fwk.NodeInfo, error) { return s.list, nil }
+func (s *Snapshot) List() ([]fwk.NodeInfo, error) { return s.list.share(), nil }
 
 // HavePodsWithAffinityList implements fwk.NodeInfoLister: the nodes with a pod that has any inter-pod affinity or
 // anti-affinity, in the order of [Snapshot.List]. It never fails.
-func (s *Snapshot) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return s.affinity.infos, nil }
+func (s *Snapshot) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
+	return s.affinity.nodes.share(), nil
+}
 
 // HavePodsWithRequiredAntiAffinityList implements fwk.NodeInfoLister: the nodes with a pod that has required
 // anti-affinity, in the order of [Snapshot.List]. It never fails.
 func (s *Snapshot) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
-	return s.antiAffinity.infos, nil
+	return s.antiAffinity.nodes.share(), nil
 }
 
 // HavePodsWithRequiredNonHostScopedAntiAffinityList implements fwk.NodeInfoLister. It is always empty: it serves the
@@ -130,7 +133,7 @@ func unknownNode(name string) error { return fmt.Errorf("nodeinfo not found for 
 func (s *Snapshot) IsPVCUsedByPods(key string) bool { return s.claims[key] > 0 }
 
 // NodeCount returns the number of nodes.
-func (s *Snapshot) NodeCount() int { return len(s.list) }
+func (s *Snapshot) NodeCount() int { return len(s.order) }
 
 // Generation returns the generation that the snapshot shows, zero before the first update. It grows with every update
 // that found a change; see [Snapshot.ChangedSince].

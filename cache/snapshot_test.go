@@ -208,7 +208,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 
 func TestDamagedSnapshotRecovers(t *testing.T) {
 	damage := map[string]func(*Snapshot){
-		"a node is missing in the list": func(s *Snapshot) { s.list = s.list[:1] },
+		"a node is missing in the list": func(s *Snapshot) { s.list = newNodeList(s.list.nodes[:1]) },
 		"a node is missing by name":     func(s *Snapshot) { delete(s.names, "1") },
 		"a node is known that is gone":  func(s *Snapshot) { s.names["9"] = &snapshotNode{name: "9"} },
 	}

@@ -31,11 +31,11 @@ func (c *Cache) UpdateSnapshot(s *Snapshot) error {
 	s.source = c
 	s.session.Store(nil)
 	s.update()
-	if len(s.list) == c.zones.size && len(s.names) == c.zones.size {
+	if len(s.list.nodes) == c.zones.size && len(s.names) == c.zones.size {
 		return nil
 	}
 	err := fmt.Errorf("snapshot state is not consistent, %d nodes listed and %d known of %d in the cache, trying to recover",
-		len(s.list), len(s.names), c.zones.size)
+		len(s.list.nodes), len(s.names), c.zones.size)
 	*s = Snapshot{source: c}
 	s.update()
 	return err
@@ -43,6 +43,7 @@ func (c *Cache) UpdateSnapshot(s *Snapshot) error {
 
 // update copies what changed in the cache, which is locked.
 func (s *Snapshot) update() {
+	defer s.restoreLists()
 	c := s.source
 	s.changed = slices.AppendSeq(s.changed[:0], c.slots.changes.since(s.generation))
 	if len(s.changed) == 0 {
@@ -54,7 +55,8 @@ func (s *Snapshot) update() {
 	} else {
 		for _, slot := range s.changed {
 			if node := s.slots[slot]; node != nil {
-				s.list[node.position], s.order[node.position] = node.info, slot
+				s.list.replace(node.position, node.info)
+				s.order[node.position] = slot
 				s.enlist(node)
 			}
 		}
@@ -122,15 +124,23 @@ func (s *Snapshot) copyEntry(node *snapshotNode, entry *nodeEntry) {
 // makeLists makes all lists anew, in the cache's present order.
 func (s *Snapshot) makeLists() {
 	s.order = s.source.zones.list()
-	s.list = make([]fwk.NodeInfo, 0, len(s.order))
 	s.affinity, s.antiAffinity = sublist{}, sublist{}
+	nodes := make([]fwk.NodeInfo, 0, len(s.order))
 	for _, slot := range s.order {
 		if node := s.slots[slot]; node != nil {
-			node.position = len(s.list)
-			s.list = append(s.list, node.info)
+			node.position = len(nodes)
+			nodes = append(nodes, node.info)
 			s.enlist(node)
 		}
 	}
+	s.list = newNodeList(nodes)
+}
+
+// restoreLists undoes what callers have done to the lists.
+func (s *Snapshot) restoreLists() {
+	s.list.restore()
+	s.affinity.nodes.restore()
+	s.antiAffinity.nodes.restore()
 }
 
 // enlist enters a node that has its place in the node list into the shorter lists, or takes it out of them.

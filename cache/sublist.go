@@ -11,22 +11,22 @@ import (
 
 // sublist is the part of a node list that has some property, in the order of that list. The zero value is empty.
 type sublist struct {
-	// positions are the places in the node list, ascending; infos are the node infos there.
+	// positions are the places in the node list, ascending; nodes are the nodes there.
 	positions []int
-	infos     []fwk.NodeInfo
+	nodes     nodeList
 }
 
-// set says which node info is at a place of the node list, and whether it has the property.
-func (l *sublist) set(position int, info fwk.NodeInfo, has bool) {
+// set says which node is at a place of the node list, and whether it has the property.
+func (l *sublist) set(position int, node fwk.NodeInfo, has bool) {
 	at, found := slices.BinarySearch(l.positions, position)
 	switch {
 	case found && has:
-		l.infos[at] = info
+		l.nodes.replace(at, node)
 	case found:
 		l.positions = slices.Delete(l.positions, at, at+1)
-		l.infos = slices.Delete(l.infos, at, at+1)
+		l.nodes.remove(at)
 	case has:
 		l.positions = slices.Insert(l.positions, at, position)
-		l.infos = slices.Insert(l.infos, at, info)
+		l.nodes.insert(at, node)
 	}
 }
