@@ -24,7 +24,6 @@ func TestHotGettersDoNotAllocate(t *testing.T) {
 	queued := framework.NewQueuedPodInfo(newPod("q"), n.Node().CreationTimestamp.Time)
 	state := framework.NewCycleState()
 	state.Write("PreFilterNodeResourcesFit", &number{1})
-	statuses := framework.NewDefaultNodeToStatus()
 	registered, happened := event(fwk.Node, fwk.Add|fwk.UpdateNodeLabel), event(fwk.Node, fwk.UpdateNodeLabel)
 	m := framework.EventMap{}
 	m.Register("A", registered)
@@ -63,7 +62,6 @@ func TestHotGettersDoNotAllocate(t *testing.T) {
 			_, _ = state.Read("absent")
 			_ = state.GetSkipFilterPlugins().Has("A")
 		},
-		"NodeToStatus":          func() { _ = statuses.Get("n") },
 		"Matches":               func() { _ = framework.Matches(registered, happened) },
 		"EventMap.Interested":   func() { _ = m.Interested(happened) },
 		"DefaultNormalizeScore": func() { framework.DefaultNormalizeScore(100, false, scores) },

@@ -30,8 +30,9 @@ type IndexedSnapshot interface {
 	NodeAt(slot int) fwk.NodeInfo
 	// Slot returns the slot of a node, and whether there is such a node.
 	NodeIndex(nodeName string) (int, bool)
-	// ListOrder returns the slots of the nodes in NodeInfos().List(), index by index. It must not be changed. An update may
-	// replace the elements of both, but each by a node of the same name: with other nodes, the list is a new one.
+	// ListOrder returns the slots of the nodes in NodeInfos().List(), index by index, as the list was before any plugin
+	// changed it. The order must not be changed. An update may replace the elements of both, but each by a node of the same
+	// name: with other nodes, the list and the order are new ones.
 	ListOrder() []int
 	// ChangedSince yields the slots whose node, or whose pods, changed after a generation, once each.
 	ChangedSince(generation int64) iter.Seq[int]

@@ -49,9 +49,8 @@ func NewDefaultNodeToStatus() *NodeToStatus {
 }
 
 // NewNodeStatusList is NewDefaultNodeToStatus with statuses of its own for a list of nodes: statuses[which[i]-1] for the
-// node at index i, none where which is zero. It keeps the slices. The names are those
-// of the nodes, index by index; with them, the elements of nodes are not read and may change afterwards. They may be nil
-// where the result is not kept.
+// node at index i, none where which is zero. It keeps the slices. The names are those of the nodes, index by index; with
+// them, the elements of nodes are not read and may change afterwards. They may be nil where the result is not kept.
 func NewNodeStatusList(nodes []fwk.NodeInfo, names []string, which []int32, statuses []*fwk.Status) *NodeToStatus {
 	m := NewDefaultNodeToStatus()
 	if which != nil {
@@ -80,8 +79,18 @@ func (m *NodeToStatus) byName() map[string]*fwk.Status {
 	return list.byName
 }
 
-// Get implements fwk.NodeToStatusReader.
+// Get implements fwk.NodeToStatusReader. The status belongs to the caller, who may change it: nodes with the same status
+// share one, also with other pods.
 func (m *NodeToStatus) Get(nodeName string) *fwk.Status {
+	status := m.find(nodeName)
+	if status == nil {
+		return nil
+	}
+	return status.Clone()
+}
+
+// find returns the status of a node, which must not be changed.
+func (m *NodeToStatus) find(nodeName string) *fwk.Status {
 	if nodeName == "" {
 		return m.absent
 	}
@@ -123,13 +132,14 @@ func (m *NodeToStatus) Len() int {
 	return count
 }
 
-// AbsentNodesStatus returns the status of all nodes that have none of their own.
+// AbsentNodesStatus returns the status of all nodes that have none of their own. It must not be changed.
 func (m *NodeToStatus) AbsentNodesStatus() *fwk.Status { return m.absent }
 
 // SetAbsentNodesStatus replaces the status of all nodes that have none of their own.
 func (m *NodeToStatus) SetAbsentNodesStatus(status *fwk.Status) { m.absent = status }
 
-// ForEachExplicitNode calls visit for every node that has a status of its own, in no particular order.
+// ForEachExplicitNode calls visit for every node that has a status of its own, in no particular order. Visitors must not
+// change statuses.
 func (m *NodeToStatus) ForEachExplicitNode(visit func(nodeName string, status *fwk.Status)) {
 	for name, status := range m.byName() {
 		visit(name, status)
@@ -137,7 +147,7 @@ func (m *NodeToStatus) ForEachExplicitNode(visit func(nodeName string, status *f
 }
 
 // ForEachStatus calls visit for every status that nodes have as their own, with the number of these nodes. A status may
-// come several times. The cost is small where many nodes share few statuses.
+// come several times; it must not be changed. The cost is small where many nodes share few statuses.
 func (m *NodeToStatus) ForEachStatus(visit func(status *fwk.Status, nodes int)) {
 	if m.list == nil {
 		for _, status := range m.explicit {
@@ -156,31 +166,37 @@ func (m *NodeToStatus) ForEachStatus(visit func(status *fwk.Status, nodes int)) 
 	}
 }
 
-// NodesForStatusCode implements fwk.NodeToStatusReader: the nodes of the lister whose status has the given code, in the
-// order of the lister.
+// NodesForStatusCode implements fwk.NodeToStatusReader: the nodes of the lister whose status has the given code, in its
+// order. Of a [IndexedSnapshot] that is the order before a plugin changed it.
 func (m *NodeToStatus) NodesForStatusCode(lister fwk.NodeInfoLister, code fwk.Code) ([]fwk.NodeInfo, error) {
 	all, err := lister.List()
 	if err != nil {
 		return nil, fmt.Errorf("listing the nodes with status %v: %w", code, err)
 	}
+	at := func(i int) fwk.NodeInfo { return all[i] }
+	if indexed, ok := lister.(IndexedSnapshot); ok {
+		order := indexed.ListOrder()
+		at = func(i int) fwk.NodeInfo { return indexed.NodeAt(order[i]) }
+	}
+	var nodes []fwk.NodeInfo
 	if indexes, ok := m.IndexesForStatusCode(all, code); ok {
-		nodes := make([]fwk.NodeInfo, len(indexes))
+		nodes = make([]fwk.NodeInfo, len(indexes))
 		for i, index := range indexes {
-			nodes[i] = all[index]
+			nodes[i] = at(index)
 		}
 		return nodes, nil
 	}
-	var nodes []fwk.NodeInfo
-	for _, node := range all {
-		if m.Get(node.Node().Name).Code() == code {
+	for i := range all {
+		if node := at(i); m.find(node.Node().Name).Code() == code {
 			nodes = append(nodes, node)
 		}
 	}
 	return nodes, nil
 }
 
-// IndexesForStatusCode returns the places in a list of nodes of those whose status has the given code, without looking at
-// the nodes. It returns false if that can't be told, because the statuses are not those of a search through this list.
+// IndexesForStatusCode returns the places in a list of nodes of those whose status has the given code, as the list was when
+// the statuses were made, without looking at the nodes. It returns false if that can't be told, because the statuses are not
+// those of a search through this list.
 func (m *NodeToStatus) IndexesForStatusCode(nodes []fwk.NodeInfo, code fwk.Code) ([]int, bool) {
 	if m.list == nil || len(nodes) == 0 || len(nodes) != len(m.list.nodes) || &nodes[0] != &m.list.nodes[0] {
 		return nil, false

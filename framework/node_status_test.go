@@ -62,12 +62,12 @@ func TestNodeToStatus(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "cpu", "b": "taint", "c": ""}, got); diff != "" || m.Len() != 3 {
 		t.Errorf("explicit nodes, length %d (-want +got):\n%s", m.Len(), diff)
 	}
-	if m.Get("a") != cpu || m.Get("b") != taint || m.Get("c") != nil || m.Get("d").Message() != "absent" || m.AbsentNodesStatus() != m.Get("d") {
+	if !m.Get("a").Equal(cpu) || !m.Get("b").Equal(taint) || m.Get("c") != nil || m.Get("d").Message() != "absent" || !m.AbsentNodesStatus().Equal(m.Get("d")) {
 		t.Errorf("Get: a %v, b %v, c %v, d %v", m.Get("a"), m.Get("b"), m.Get("c"), m.Get("d"))
 	}
 	var zero framework.NodeToStatus
 	zero.Set("a", cpu)
-	if zero.Get("a") != cpu || zero.Get("b") != nil {
+	if !zero.Get("a").Equal(cpu) || zero.Get("b") != nil {
 		t.Errorf("zero value: a %v, b %v, want what was set and success", zero.Get("a"), zero.Get("b"))
 	}
 }
@@ -110,6 +110,33 @@ func TestNodesForStatusCode(t *testing.T) {
 	broken := nodeList{err: errors.New("out of order")}
 	if _, err := framework.NewNodeToStatus(nil, nil).NodesForStatusCode(broken, fwk.Success); !errors.Is(err, broken.err) {
 		t.Errorf("error of the lister = %v, want it to wrap %v", err, broken.err)
+	}
+}
+
+func TestStatusesBelongToWhoeverAsksForThem(t *testing.T) {
+	nodes := []fwk.NodeInfo{nodeInfo("a"), nodeInfo("b")}
+	cpu := fwk.NewStatus(fwk.Unschedulable, "cpu").WithPlugin("Fit")
+	for name, m := range map[string]*framework.NodeToStatus{
+		"of a search": framework.NewNodeStatusList(nodes, nil, []int32{1, 1}, []*fwk.Status{cpu}),
+		"by name":     framework.NewNodeToStatus(map[string]*fwk.Status{"a": cpu, "b": cpu}, nil),
+		"of others":   framework.NewNodeToStatus(nil, cpu),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var plugins sync.WaitGroup
+			for range 4 {
+				plugins.Go(func() {
+					status := m.Get("a")
+					status.AppendReason("and more")
+					status.SetPlugin("Other")
+				})
+			}
+			plugins.Wait()
+			for range 20 {
+				if got := m.Get("b"); got.Message() != "cpu" || got.Plugin() != "Fit" {
+					t.Fatalf("status of another node is %v of %s", got, got.Plugin())
+				}
+			}
+		})
 	}
 }
 

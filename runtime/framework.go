@@ -50,8 +50,6 @@ type Framework struct {
 	signsPods    bool
 	parallelizer *Parallelizer
 	columns      columns
-
-	skippedFilters, skippedScorers skipSets
 }
 
 var _ fwk.Handle = &Framework{}

@@ -36,7 +36,7 @@ func (f *Framework) RunFilterPlugins(ctx context.Context, state fwk.CycleState, 
 		switch {
 		case status.IsSuccess():
 		case status.IsRejected():
-			return named(status, plugin.name)
+			return status.Clone().WithPlugin(plugin.name) // plugins share statuses between nodes and pods
 		default:
 			return failed(fmt.Sprintf("running %q filter plugin", plugin.name), plugin.name, status)
 		}

@@ -22,8 +22,8 @@ import (
 func (f *Framework) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (_ *fwk.PreFilterResult, status *fwk.Status, _ sets.Set[string]) {
 	pass := f.startPoint(ctx, MethodPreFilter, state, pod)
 	defer pass.end(&status)
-	var skipped skips
-	defer func() { state.SetSkipFilterPlugins(skipSet(&f.skippedFilters, f.preFilter, &skipped)) }()
+	skipped := sets.New[string]()
+	defer func() { state.SetSkipFilterPlugins(skipped) }()
 
 	nodes, err := f.snapshotNodes()
 	if err != nil {
@@ -39,7 +39,7 @@ func (f *Framework) RunPreFilterPlugins(ctx context.Context, state fwk.CycleStat
 		kept, returned := plugin.plugin.PreFilter(pass.enter(ctx, &plugin.identity), state, pod, nodes)
 		pass.leave(returned)
 		if returned.IsSkip() {
-			skipped.add(i, plugin.name)
+			skipped.Insert(plugin.name)
 			continue
 		}
 		plugin.countEvaluation()

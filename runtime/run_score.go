@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -17,14 +18,14 @@ import (
 func (f *Framework) RunPreScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (status *fwk.Status) {
 	pass := f.startPoint(ctx, MethodPreScore, state, pod)
 	defer pass.end(&status)
-	var skipped skips
-	defer func() { state.SetSkipScorePlugins(skipSet(&f.skippedScorers, f.preScore, &skipped)) }()
+	skipped := sets.New[string]()
+	defer func() { state.SetSkipScorePlugins(skipped) }()
 	for i := range f.preScore {
 		plugin := &f.preScore[i]
 		status := plugin.plugin.PreScore(pass.enter(ctx, &plugin.identity), state, pod, nodes)
 		pass.leave(status)
 		if status.IsSkip() {
-			skipped.add(i, plugin.name)
+			skipped.Insert(plugin.name)
 			continue
 		}
 		plugin.countEvaluation()

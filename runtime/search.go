@@ -63,22 +63,23 @@ type columns struct {
 	named                                nodeNames
 }
 
-// nodeNames are the names of the nodes of a list.
+// nodeNames are the names of the nodes of a snapshot, in the order of its list.
 type nodeNames struct {
-	list  []fwk.NodeInfo
+	order []int
 	names []string
 }
 
-// of returns the names of the nodes of a list, which may be the same as before, with nodes replaced by others of the same
-// name. They are made once, and may be kept.
-func (n *nodeNames) of(list []fwk.NodeInfo) []string {
-	if len(list) == 0 {
+// of returns the names of the nodes in their order, which may be the same as before, with nodes replaced by others of the
+// same name. They are made once, and may be kept.
+func (n *nodeNames) of(nodes framework.IndexedSnapshot) []string {
+	order := nodes.ListOrder()
+	if len(order) == 0 {
 		return nil
 	}
-	if len(n.list) != len(list) || &n.list[0] != &list[0] {
-		n.list, n.names = list, make([]string, len(list))
-		for i, node := range list {
-			n.names[i] = node.Node().Name
+	if len(n.order) != len(order) || &n.order[0] != &order[0] {
+		n.order, n.names = order, make([]string, len(order))
+		for i, slot := range order {
+			n.names[i] = nodes.NodeAt(slot).Node().Name
 		}
 	}
 	return n.names
@@ -295,12 +296,11 @@ func (s *search) rejections() *framework.NodeToStatus {
 		verdicts = s.verdicts
 	}
 	list, _ := s.nodes.NodeInfos().List() // a list of slots never fails
-	order := s.nodes.ListOrder()
 	byPosition := make([]int32, len(list))
-	for i, slot := range order {
+	for i, slot := range s.nodes.ListOrder() {
 		if v := verdicts[slot]; v >= firstRejection {
 			byPosition[i] = int32(v-firstRejection) + 1
 		}
 	}
-	return framework.NewNodeStatusList(list, s.columns.named.of(list), byPosition, s.columns.statuses.statuses)
+	return framework.NewNodeStatusList(list, s.columns.named.of(s.nodes), byPosition, s.columns.statuses.statuses)
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
@@ -84,7 +85,7 @@ func (s *search) prepareScores() (others scorers, status *fwk.Status) {
 	defer pass.end(&status)
 	all, _ := s.nodes.NodeInfos().List() // a list of slots never fails
 	var feasible []fwk.NodeInfo
-	var skips skips
+	skipped := sets.New[string]()
 	for i := range s.f.preScore {
 		plugin := &s.f.preScore[i]
 		ctx := pass.enter(s.ctx, &plugin.identity)
@@ -102,7 +103,7 @@ func (s *search) prepareScores() (others scorers, status *fwk.Status) {
 		}
 		pass.leave(returned)
 		if returned.IsSkip() {
-			skips.add(i, plugin.name)
+			skipped.Insert(plugin.name)
 			continue
 		}
 		plugin.countEvaluation()
@@ -110,7 +111,6 @@ func (s *search) prepareScores() (others scorers, status *fwk.Status) {
 			return others, failed(fmt.Sprintf("running PreScore plugin %q", plugin.name), plugin.name, returned)
 		}
 	}
-	skipped := skipSet(&s.f.skippedScorers, s.f.preScore, &skips)
 	s.state.SetSkipScorePlugins(skipped)
 	for i := range s.f.score {
 		switch role := &s.columns.scorers[i]; {
@@ -140,11 +140,10 @@ func (s *search) feasibleNodes() []fwk.NodeInfo {
 	if s.narrowed {
 		verdicts = s.verdicts
 	}
-	list, _ := s.nodes.NodeInfos().List()
 	nodes := make([]fwk.NodeInfo, 0, s.feasible())
-	for i, slot := range s.nodes.ListOrder() {
+	for _, slot := range s.nodes.ListOrder() {
 		if verdicts[slot] == accepted {
-			nodes = append(nodes, list[i])
+			nodes = append(nodes, s.nodes.NodeAt(slot))
 		}
 	}
 	return nodes

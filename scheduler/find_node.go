@@ -21,17 +21,30 @@ import (
 // search is the state of looking for a node for one pod.
 type search struct {
 	*attempt
-	all       []fwk.NodeInfo
+	all       candidates
 	diagnosis framework.Diagnosis
+}
+
+// candidates are nodes to look at, in an order that stays as it is if plugins sort the lists that they are given.
+type candidates struct {
+	count int
+	at    func(i int) fwk.NodeInfo
+}
+
+func candidatesOf(nodes []fwk.NodeInfo) candidates {
+	return candidates{count: len(nodes), at: func(i int) fwk.NodeInfo { return nodes[i] }}
+}
+
+// allNodes returns all nodes of the snapshot as candidates.
+func (s *Scheduler) allNodes() candidates {
+	order := s.snapshot.ListOrder()
+	return candidates{count: len(order), at: func(i int) fwk.NodeInfo { return s.snapshot.NodeAt(order[i]) }}
 }
 
 // findNode chooses the node for a pod. When there is none, the PostFilter plugins have had their chance to make room.
 func (s *Scheduler) findNode(ctx context.Context, a *attempt) (string, *failure) {
-	all, err := s.snapshot.NodeInfos().List()
-	if err != nil {
-		return "", failed(fwk.AsStatus(fmt.Errorf("listing the nodes of the snapshot: %w", err)))
-	}
-	if len(all) == 0 {
+	all := s.allNodes()
+	if all.count == 0 {
 		return "", failed(fwk.NewStatus(fwk.UnschedulableAndUnresolvable).WithError(framework.ErrNoNodesAvailable))
 	}
 	search := &search{attempt: a, all: all}
@@ -100,8 +113,8 @@ func (s *Scheduler) feasibleNodes(ctx context.Context, search *search, result *f
 		search.diagnosis.NodeToStatus.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable,
 			fmt.Sprintf("node(s) didn't satisfy plugin(s) [%s]", strings.Join(sets.List(narrowing), " "))))
 	}
-	feasible, status := s.checkNodes(ctx, search, candidates, s.nextStart, s.wanted(search, len(candidates)))
-	s.nextStart = (s.nextStart + len(feasible) + search.diagnosis.NodeToStatus.Len()) % len(search.all)
+	feasible, status := s.checkNodes(ctx, search, candidates, s.nextStart, s.wanted(search, candidates.count))
+	s.nextStart = (s.nextStart + len(feasible) + search.diagnosis.NodeToStatus.Len()) % search.all.count
 	if status.IsError() {
 		return nil, status
 	}
@@ -127,7 +140,7 @@ func (s *Scheduler) firstCandidate(ctx context.Context, search *search) []fwk.No
 		s.options.Logger.V(2).Info("The nominated node is gone", "pod", klog.KObj(search.pod), "node", nominated)
 		return nil
 	}
-	feasible, status := s.checkNodes(ctx, search, []fwk.NodeInfo{node}, 0, 1)
+	feasible, status := s.checkNodes(ctx, search, candidatesOf([]fwk.NodeInfo{node}), 0, 1)
 	if !status.IsError() {
 		feasible, status = s.askExtenders(ctx, search, feasible)
 	}
@@ -141,7 +154,7 @@ func (s *Scheduler) firstCandidate(ctx context.Context, search *search) []fwk.No
 
 // namedNodes returns the nodes with the given names in the order of all nodes, so that equal input gives equal
 // results.
-func (s *Scheduler) namedNodes(names sets.Set[string], all []fwk.NodeInfo) []fwk.NodeInfo {
+func (s *Scheduler) namedNodes(names sets.Set[string], all candidates) candidates {
 	nodes := make([]fwk.NodeInfo, 0, len(names))
 	if len(names) == 1 {
 		for name := range names {
@@ -149,32 +162,32 @@ func (s *Scheduler) namedNodes(names sets.Set[string], all []fwk.NodeInfo) []fwk
 				nodes = append(nodes, node)
 			}
 		}
-		return nodes
+		return candidatesOf(nodes)
 	}
-	for _, node := range all {
-		if names.Has(node.Node().Name) {
+	for i := range all.count {
+		if node := all.at(i); names.Has(node.Node().Name) {
 			nodes = append(nodes, node)
 		}
 	}
-	return nodes
+	return candidatesOf(nodes)
 }
 
 // checkNodes runs the Filter plugins on the candidates, beginning at start and wrapping around, until enough of them
 // take the pod. Rejections go to the diagnosis. The feasible nodes are in the order of the search, which with more
 // than one worker need not be the first ones.
-func (s *Scheduler) checkNodes(ctx context.Context, search *search, candidates []fwk.NodeInfo, start, enough int) (_ []fwk.NodeInfo, status *fwk.Status) {
-	if len(candidates) == 0 {
+func (s *Scheduler) checkNodes(ctx context.Context, search *search, candidates candidates, start, enough int) (_ []fwk.NodeInfo, status *fwk.Status) {
+	if candidates.count == 0 {
 		return nil, nil
 	}
 	began := s.options.Clock.Now()
 	defer func() { search.profile.ObserveFilter(status.Code(), s.options.Clock.Since(began)) }()
-	verdicts := s.clearVerdicts(len(candidates))
+	verdicts := s.clearVerdicts(candidates.count)
 	var found atomic.Int64
 	var broken atomic.Pointer[fwk.Status]
 	searching, stop := context.WithCancel(ctx)
 	defer stop()
 	check := func(i int) {
-		node := candidates[(start+i)%len(candidates)]
+		node := candidates.at((start + i) % candidates.count)
 		status := search.profile.RunFilterPluginsWithNominatedPods(searching, search.state, search.pod, node)
 		switch {
 		case status.IsSuccess():
@@ -191,7 +204,7 @@ func (s *Scheduler) checkNodes(ctx context.Context, search *search, candidates [
 		}
 		verdicts[i] = verdict{node: node, status: status}
 	}
-	search.profile.Parallelizer().Until(searching, len(candidates), check, "Filter")
+	search.profile.Parallelizer().Until(searching, candidates.count, check, "Filter")
 	if status := broken.Load(); status != nil {
 		return nil, status
 	}
@@ -254,7 +267,7 @@ func (s *Scheduler) percentage(search *search) int {
 
 // postFilter gives the PostFilter plugins their chance and returns the failure of a pod that fits nowhere.
 func (s *Scheduler) postFilter(ctx context.Context, search *search) *failure {
-	fit := &framework.FitError{Pod: search.pod, NumAllNodes: len(search.all), Diagnosis: search.diagnosis}
+	fit := &framework.FitError{Pod: search.pod, NumAllNodes: search.all.count, Diagnosis: search.diagnosis}
 	rejected := func() *fwk.Status { return fwk.NewStatus(fwk.Unschedulable).WithError(fit) }
 	if !search.profile.Has(profiles.PostFilter) {
 		return failed(rejected())

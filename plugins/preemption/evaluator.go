@@ -193,7 +193,7 @@ func (e *Evaluator) promising(nodes fwk.NodeInfoLister, all []fwk.NodeInfo, stat
 	slotted, hasSlots := e.handle.SnapshotSharedLister().(framework.IndexedSnapshot)
 	if known, ok := statuses.(*framework.NodeToStatus); ok && hasSlots {
 		if indexes, ok := known.IndexesForStatusCode(all, fwk.Unschedulable); ok {
-			result.indexes, result.slots = indexes, slotted.ListOrder()
+			result.indexes, result.slots, result.lister = indexes, slotted.ListOrder(), slotted
 			return result, nil
 		}
 	}

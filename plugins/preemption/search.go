@@ -31,10 +31,20 @@ func (d *dryRun) withinBudgets() bool { return d.victims.NumPDBViolations == 0 }
 // selection is some of a list of nodes.
 type selection struct {
 	nodes []fwk.NodeInfo
+	// lister has the nodes by their slots; nil where nodes is a list of its own, which no plugin has changed.
+	lister framework.IndexedSnapshot
 	// slots are the slots of all the nodes in the snapshot; nil if it has none.
 	slots []int
 	// indexes are the places in the list of the nodes that are selected.
 	indexes []int
+}
+
+// at returns the node at an index.
+func (s *selection) at(index int) fwk.NodeInfo {
+	if s.lister != nil {
+		return s.lister.NodeAt(s.slots[index])
+	}
+	return s.nodes[index]
 }
 
 // search looks for victims on the selected nodes, in parallel, until there are enough candidates and one of them stays
@@ -78,7 +88,7 @@ func (e *Evaluator) tryNodes(
 		if known != nil {
 			recalled = &known[nodes.slots[index]]
 		}
-		runs[i] = e.tryOrRecall(ctx, state, pod, nodes.nodes[index], budgets, recalled)
+		runs[i] = e.tryOrRecall(ctx, state, pod, nodes.at(index), budgets, recalled)
 		switch run := &runs[i]; {
 		case run.victims == nil:
 			return
