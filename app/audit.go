@@ -22,7 +22,8 @@ func (p *program) auditCommand() *cobra.Command {
 			"truth: what the plugins say when they are asked, whatever events they registered and whatever their queueing\n" +
 			"hints said. A pod that was left asleep although it would now fit is a missed wake-up: in a cluster it would\n" +
 			"wait for minutes until it is tried anyway. If there are any, or if a plugin failed, the exit code is 1.",
-		Example: "  rouse audit cluster.yaml scenario.yaml\n" +
+		Example: "  " + clusterInput + " > cluster.yaml\n" +
+			"  rouse audit cluster.yaml scenario.yaml\n" +
 			"  rouse audit --config scheduler.yaml -o json scenario.yaml",
 		Args: between(1, -1, "at least one file or folder"),
 	}

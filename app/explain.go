@@ -68,7 +68,7 @@ func (p *program) explainPodCommand() *cobra.Command {
 			"  rouse explain pod web-1 -n shop --scenario cluster.yaml\n" +
 			"  rouse explain pod web-1 --scenario cluster.yaml\n" +
 			"  rouse explain pod shop/web-1 --scenario cluster.yaml scenario.yaml --at 25s\n" +
-			"  kubectl get nodes,pods -A -o yaml | rouse explain pod shop/web-1 --scenario -",
+			"  " + clusterInput + " | rouse explain pod shop/web-1 --scenario -",
 		Args: between(1, -1, "the name of a pod"),
 	}
 	explain := p.addExplanation(command)

@@ -21,6 +21,9 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
+// clusterInput prints a cluster as simulate, explain and audit read it.
+const clusterInput = "kubectl get " + simulate.KubectlResources + " -A -o yaml"
+
 func (p *program) simulateCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "simulate PATH...",
@@ -30,7 +33,7 @@ func (p *program) simulateCommand() *cobra.Command {
 			"Scenario says what happens when, and what should have become of pods: if it has not, the exit code is 1.\n\n" +
 			"Lists as kubectl prints them are read as they are. The path - is standard input. A scheduler configuration among\n" +
 			"the files is used if --config names no other.",
-		Example: "  kubectl get nodes,pods,deviceclasses -A -o yaml | rouse simulate -\n" +
+		Example: "  " + clusterInput + " | rouse simulate -\n" +
 			"  rouse simulate --config scheduler.yaml cluster.yaml scenario.yaml\n" +
 			"  rouse simulate -o html scenario.yaml > report.html",
 		Args: between(1, -1, "at least one file or folder"),
@@ -119,7 +122,7 @@ func (p *program) readInput(command *cobra.Command, named string, paths []string
 }
 
 // leaveOutExtenders takes the extenders out of a configuration, after their settings for the plugins have had their
-// effect. There is nobody to answer for the cluster of a simulation.
+// effect. No extender knows the cluster of a simulation.
 func leaveOutExtenders(command *cobra.Command, config *profiles.Configuration) error {
 	if len(config.Extenders) == 0 {
 		return nil
@@ -132,7 +135,7 @@ func leaveOutExtenders(command *cobra.Command, config *profiles.Configuration) e
 	return nil
 }
 
-// streams tells whether the trace is printed as it happens.
+// streams reports whether the trace is printed as it happens.
 func (s *simulation) streams() bool { return s.output.form == textForm && !s.quiet }
 
 // streamTrace prints what happens as it happens if the output is text. The function that it returns prints what is
@@ -154,7 +157,7 @@ func (s *simulation) streamTrace(command *cobra.Command, options *simulate.Optio
 }
 
 // showProgress draws a progress bar on standard error if that is a terminal on which nothing else is printed. streams
-// tells that lines are printed meanwhile on standard output.
+// reports that lines are printed meanwhile on standard output.
 func showProgress(command *cobra.Command, options *simulate.Options, streams bool) *progressBar {
 	bar := &progressBar{w: io.Discard, start: time.Now()}
 	file, ok := command.ErrOrStderr().(*os.File)

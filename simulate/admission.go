@@ -34,9 +34,7 @@ func (s *store) admit(c *collection, created object) (object, error) {
 
 // admitUpdate does the same with an object that is to replace another. A pod keeps its priority.
 func (s *store) admitUpdate(c *collection, updated object) (object, error) {
-	if c.namespaced && updated.GetNamespace() == "" {
-		updated.SetNamespace(metav1.NamespaceDefault)
-	}
+	updated.SetNamespace(c.namespaceOf(updated.GetNamespace()))
 	current, err := c.get(updated.GetNamespace(), updated.GetName())
 	if err != nil {
 		return nil, err
@@ -62,9 +60,7 @@ func (s *store) admitUpdate(c *collection, updated object) (object, error) {
 // complete sets defaults.
 func (s *store) complete(c *collection, created object) error {
 	clearType(created)
-	if c.namespaced && created.GetNamespace() == "" {
-		created.SetNamespace(metav1.NamespaceDefault)
-	}
+	created.SetNamespace(c.namespaceOf(created.GetNamespace()))
 	setDefaults(created)
 	if pod, ok := created.(*v1.Pod); ok {
 		return s.admitPod(pod)

@@ -284,7 +284,7 @@ func (c *Cluster) create(k *kind, created object) (object, error) {
 func (c *Cluster) patch(k *kind, namespace, name string, patch []byte) error {
 	collection, err := c.collection(k)
 	if err == nil {
-		namespace = c.namespaceOf(collection, namespace)
+		namespace = collection.namespaceOf(namespace)
 		err = c.write(func() error {
 			_, err := c.store.patchNow(collection, namespace, name, patch)
 			return err
@@ -299,7 +299,7 @@ func (c *Cluster) patch(k *kind, namespace, name string, patch []byte) error {
 func (c *Cluster) delete(k *kind, namespace, name string) error {
 	collection, err := c.collection(k)
 	if err == nil {
-		namespace = c.namespaceOf(collection, namespace)
+		namespace = collection.namespaceOf(namespace)
 		err = c.write(func() error { return c.store.delete(collection, namespace, name) })
 	}
 	if err != nil {
@@ -308,21 +308,14 @@ func (c *Cluster) delete(k *kind, namespace, name string) error {
 	return nil
 }
 
-func (c *Cluster) namespaceOf(of *collection, namespace string) string {
-	if of.namespaced && namespace == "" {
-		return "default"
-	}
-	return namespace
-}
-
-// existed tells whether the cluster has, or had before, an object.
+// existed reports whether the cluster has, or had before, an object.
 func (c *Cluster) existed(k *kind, namespace, name string) bool {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	return c.store.known[k.resource.String()+" "+keyOf(namespace, name)]
 }
 
-// watched tells whether the scheduler or a plugin follows a kind.
+// watched reports whether the scheduler or a plugin follows a kind.
 func (c *Cluster) watched(resource schema.GroupVersionResource) bool {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()

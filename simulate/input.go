@@ -22,7 +22,8 @@ import (
 type Input struct {
 	// Scenarios run one after the other.
 	Scenarios []*Scenario
-	// Warnings name what was read but means nothing, such as fields that a kind of object does not have.
+	// Warnings name what was read but means nothing, such as fields that a kind of object does not have, and what objects
+	// name that the input lacks.
 	Warnings []string
 
 	objects []*loadedObject
@@ -142,6 +143,7 @@ func (l *loader) finish() (*Input, error) {
 	slices.SortStableFunc(l.input.objects, func(a, b *loadedObject) int {
 		return creationRank(kindOf(a.object)) - creationRank(kindOf(b.object))
 	})
+	l.warnOfMissing()
 	for _, warning := range l.warnings {
 		l.input.Warnings = append(l.input.Warnings, warning.String())
 	}

@@ -27,14 +27,22 @@ type object interface {
 type kind struct {
 	schema.GroupVersionKind
 	resource schema.GroupVersionResource
-	// scheduling tells that the scheduler or plugins of its own read objects of the kind.
+	// scheduling reports whether the scheduler or in-tree plugins read objects of the kind.
 	scheduling bool
-	// namespaced tells that objects belong to a namespace; it is only known for kinds of scheduling.
+	// namespaced reports whether objects belong to a namespace. Of custom kinds only the input can say so.
 	namespaced bool
 }
 
-// custom tells that objects of the kind have no Go type.
+// custom reports whether objects of the kind have no Go type.
 func (k *kind) custom() bool { return !scheme.Scheme.Recognizes(k.GroupVersionKind) }
+
+// namespaceOf returns the namespace of an object that is written with one, or with none.
+func (k *kind) namespaceOf(written string) string {
+	if k.namespaced && written == "" {
+		return metav1.NamespaceDefault
+	}
+	return written
+}
 
 // newObject returns an empty object of the kind.
 func (k *kind) newObject() object {
@@ -56,24 +64,44 @@ func (k *kind) describe(namespace, name string) string {
 	return k.Kind + " " + namespace + "/" + name
 }
 
-// schedulingKinds lists the kinds that scheduling reads, by API group and version. The value tells whether objects of
-// the kind belong to a namespace.
-func schedulingKinds() map[schema.GroupVersion]map[string]bool {
-	return map[schema.GroupVersion]map[string]bool{
+// schedulingKinds lists the kinds that scheduling reads.
+func schedulingKinds() map[schema.GroupVersion][]string {
+	return map[schema.GroupVersion][]string{
 		{Version: "v1"}: {
-			"Namespace": false, "Node": false, "PersistentVolume": false,
-			"PersistentVolumeClaim": true, "Pod": true, "ReplicationController": true, "Service": true,
+			"Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "ReplicationController", "Service",
 		},
-		{Group: "apps", Version: "v1"}:              {"ReplicaSet": true, "StatefulSet": true},
-		{Group: "policy", Version: "v1"}:            {"PodDisruptionBudget": true},
-		{Group: "scheduling.k8s.io", Version: "v1"}: {"PriorityClass": false},
+		{Group: "apps", Version: "v1"}:              {"ReplicaSet", "StatefulSet"},
+		{Group: "policy", Version: "v1"}:            {"PodDisruptionBudget"},
+		{Group: "scheduling.k8s.io", Version: "v1"}: {"PriorityClass"},
 		{Group: "storage.k8s.io", Version: "v1"}: {
-			"CSIDriver": false, "CSINode": false, "CSIStorageCapacity": true, "StorageClass": false,
-			"VolumeAttachment": false,
+			"CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment",
 		},
 		{Group: "resource.k8s.io", Version: "v1"}: {
-			"DeviceClass": false, "DeviceTaintRule": false, "ResourceClaim": true, "ResourceClaimTemplate": true, "ResourceSlice": false,
+			"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice",
 		},
+	}
+}
+
+// clusterKinds lists the kinds of Kubernetes, by API group, whose objects do not belong to a namespace.
+func clusterKinds() map[string][]string {
+	return map[string][]string{
+		"": {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
+		"admissionregistration.k8s.io": {
+			"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",
+			"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
+		},
+		"authentication.k8s.io":        {"SelfSubjectReview", "TokenReview"},
+		"authorization.k8s.io":         {"SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"},
+		"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
+		"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
+		"internal.apiserver.k8s.io":    {"StorageVersion"},
+		"networking.k8s.io":            {"IPAddress", "IngressClass", "ServiceCIDR"},
+		"node.k8s.io":                  {"RuntimeClass"},
+		"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
+		"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourcePoolStatusRequest", "ResourceSlice"},
+		"scheduling.k8s.io":            {"PriorityClass"},
+		"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
+		"storagemigration.k8s.io":      {"StorageVersionMigration"},
 	}
 }
 
@@ -89,15 +117,19 @@ func newKindTable() *kindTable {
 		byKind:     make(map[schema.GroupVersionKind]*kind),
 		byResource: make(map[schema.GroupVersionResource]*kind),
 	}
-	scheduling := schedulingKinds()
+	scheduling, cluster := schedulingKinds(), clusterKinds()
 	for gvk := range scheme.Scheme.AllKnownTypes() {
 		typed, err := scheme.Scheme.New(gvk)
 		if _, isObject := typed.(object); err != nil || !isObject || gvk.Version == apiruntime.APIVersionInternal {
 			continue
 		}
 		plural, _ := meta.UnsafeGuessKindToResource(gvk)
-		namespaced, known := scheduling[gvk.GroupVersion()][gvk.Kind]
-		t.add(&kind{GroupVersionKind: gvk, resource: plural, scheduling: known, namespaced: namespaced})
+		t.add(&kind{
+			GroupVersionKind: gvk,
+			resource:         plural,
+			scheduling:       slices.Contains(scheduling[gvk.GroupVersion()], gvk.Kind),
+			namespaced:       !slices.Contains(cluster[gvk.Group], gvk.Kind),
+		})
 	}
 	return t
 }

@@ -135,6 +135,7 @@ func (l *loader) decodeObject(from source, data []byte, header manifest.Header) 
 			return nil, err
 		}
 		other.SetGroupVersionKind(gvk)
+		other.SetNamespace(l.kinds.find(gvk).namespaceOf(other.GetNamespace()))
 		return other, nil
 	}
 	typed := k.newObject()
@@ -142,9 +143,7 @@ func (l *loader) decodeObject(from source, data []byte, header manifest.Header) 
 		return nil, err
 	}
 	typed.GetObjectKind().SetGroupVersionKind(gvk)
-	if k.namespaced && typed.GetNamespace() == "" {
-		typed.SetNamespace("default")
-	}
+	typed.SetNamespace(k.namespaceOf(typed.GetNamespace()))
 	setDefaults(typed)
 	l.shared.share(typed)
 	return typed, nil
@@ -190,10 +189,12 @@ func (s source) decodeLenient(data []byte, into any) error {
 	return s.document.DecodeFieldLenient(s.path, data, into)
 }
 
-// warning is a fault that is tolerated, and how many others are like it.
+// warning is something that is tolerated, and how many others are like it.
 type warning struct {
 	text   string
 	others int
+	// more is the format of text and others if there are others.
+	more string
 }
 
 // warnOf turns faults into warnings, one for all that only differ in where they are. The directives of patches are
@@ -216,7 +217,7 @@ func (l *loader) warnOf(kind string, faults error) {
 			first.others++
 			continue
 		}
-		l.warned[alike] = &warning{text: fault.Error()}
+		l.warned[alike] = ignoredField(fault)
 		l.warnings = append(l.warnings, l.warned[alike])
 	}
 }
@@ -224,12 +225,17 @@ func (l *loader) warnOf(kind string, faults error) {
 // String returns the text of the warning.
 func (w *warning) String() string {
 	if w.others == 0 {
-		return w.text + "; the field is ignored"
+		return w.text
 	}
-	return fmt.Sprintf("%s; the field is ignored, as %d others like it are", w.text, w.others)
+	return fmt.Sprintf(w.more, w.text, w.others)
 }
 
-// knownVersion tells whether client-go has types of a group and version.
+// ignoredField is the warning of a field that a type does not have.
+func ignoredField(err error) *warning {
+	return &warning{text: fmt.Sprintf("%v; the field is ignored", err), more: "%s, as %d others like it are"}
+}
+
+// knownVersion reports whether client-go has types of a group and version.
 func knownVersion(version schema.GroupVersion) bool {
 	return scheme.Scheme.IsVersionRegistered(version)
 }

@@ -43,7 +43,7 @@ func (c *Cluster) replay(input *Input, end *time.Time) error {
 	for _, scenario := range input.Scenarios {
 		c.progress.total += len(scenario.Steps)
 	}
-	r := &replay{Cluster: c, end: end, plurals: customPlurals(input), ignored: make(map[string]int)}
+	r := &replay{Cluster: c, end: end, custom: customKinds(input), ignored: make(map[string]int)}
 	err := c.watch(func() error {
 		if err := r.run(input); err != nil || end == nil {
 			return err
@@ -63,8 +63,8 @@ type replay struct {
 	*Cluster
 	// end is when to stop; nil means when everything has settled.
 	end *time.Time
-	// plurals has the resource names of custom kinds that the input defines.
-	plurals map[schema.GroupKind]string
+	// custom is what the input says of kinds that have no Go type.
+	custom map[schema.GroupKind]customKind
 	// ignored counts the objects of each kind that means nothing here.
 	ignored map[string]int
 	// late counts the steps whose objects were gone, and names the first of them.
@@ -134,7 +134,9 @@ func (r *replay) createAll(input *Input) error {
 func (r *replay) createLoaded(k *kind, loaded object) error {
 	other, untyped := loaded.(*unstructured.Unstructured)
 	if !untyped || k.custom() {
-		_, err := r.create(k, ownCopy(loaded))
+		created := ownCopy(loaded)
+		created.SetNamespace(k.namespaceOf(created.GetNamespace()))
+		_, err := r.create(k, created)
 		return err
 	}
 	typed := k.newObject()
@@ -148,18 +150,21 @@ func (r *replay) createLoaded(k *kind, loaded object) error {
 	return err
 }
 
-// resolve returns the kind with the resource name that the input defines for it, if it does.
+// resolve returns the kind as the input defines it, if it does.
 func (r *replay) resolve(k *kind) *kind {
-	plural, defined := r.plurals[k.GroupKind()]
-	if !defined {
+	defined, found := r.custom[k.GroupKind()]
+	if !found || !k.custom() {
 		return k
 	}
 	resolved := *k
-	resolved.resource.Resource = plural
+	resolved.namespaced = defined.namespaced
+	if defined.plural != "" {
+		resolved.resource.Resource = defined.plural
+	}
 	return &resolved
 }
 
-// meaningful tells whether the scheduler or a plugin would notice an object of a kind, and counts those that it
+// meaningful reports whether the scheduler or a plugin would notice an object of a kind, and counts those that it
 // would not.
 func (r *replay) meaningful(k *kind) bool {
 	if k.scheduling || r.watched(k.resource) {
@@ -169,9 +174,32 @@ func (r *replay) meaningful(k *kind) bool {
 	return false
 }
 
-// customPlurals reads the resource names out of the definitions of custom resources.
-func customPlurals(input *Input) map[schema.GroupKind]string {
-	plurals := make(map[schema.GroupKind]string)
+// customKind is what an input says of a custom kind.
+type customKind struct {
+	// plural is the name of the resource; empty if it is not said.
+	plural     string
+	namespaced bool
+}
+
+// customKinds reads the definitions of custom resources. A kind without one has its objects in namespaces if one of them
+// names its namespace.
+func customKinds(input *Input) map[schema.GroupKind]customKind {
+	kinds := make(map[schema.GroupKind]customKind)
+	note := func(o object) {
+		if gk := kindOf(o).GroupKind(); o.GetNamespace() != "" {
+			kinds[gk] = customKind{namespaced: true}
+		}
+	}
+	for _, loaded := range input.objects {
+		note(loaded.object)
+	}
+	for _, scenario := range input.Scenarios {
+		for _, step := range scenario.Steps {
+			if step.object != nil {
+				note(step.object)
+			}
+		}
+	}
 	for _, loaded := range input.objects {
 		definition, untyped := loaded.object.(*unstructured.Unstructured)
 		if !untyped || definition.GetKind() != "CustomResourceDefinition" {
@@ -180,11 +208,11 @@ func customPlurals(input *Input) map[schema.GroupKind]string {
 		group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 		name, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
 		plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
-		if plural != "" {
-			plurals[schema.GroupKind{Group: group, Kind: name}] = plural
-		}
+		scope, _, _ := unstructured.NestedString(definition.Object, "spec", "scope")
+		gk := schema.GroupKind{Group: group, Kind: name}
+		kinds[gk] = customKind{plural: plural, namespaced: scope == "Namespaced" || scope == "" && kinds[gk].namespaced}
 	}
-	return plurals
+	return kinds
 }
 
 // step waits until a step is due and makes it.
@@ -203,7 +231,8 @@ func (r *replay) step(scenario *Scenario, index int, step *Step) error {
 	if !r.meaningful(k) {
 		return nil
 	}
-	if step.Action != ActionCreate && r.gone(k, step) {
+	namespace := k.namespaceOf(step.namespace)
+	if step.Action != ActionCreate && r.gone(k, namespace, step.name) {
 		r.late++
 		if r.first == "" {
 			r.first = fmt.Sprintf("step %d of scenario %q, %v", index+1, scenario.Name, step)
@@ -215,9 +244,9 @@ func (r *replay) step(scenario *Scenario, index int, step *Step) error {
 	case ActionCreate:
 		err = r.createLoaded(k, step.object)
 	case ActionPatch:
-		err = r.patch(k, step.namespace, step.name, step.patch)
+		err = r.patch(k, namespace, step.name, step.patch)
 	case ActionDelete:
-		err = r.delete(k, step.namespace, step.name)
+		err = r.delete(k, namespace, step.name)
 	}
 	if err != nil {
 		return &InputError{step.source.field(string(step.Action)).errorf("%v at %v: %w", step, r.Now(), plain(err))}
@@ -247,15 +276,15 @@ func (r *replay) waitFor(scenario *Scenario, index int, step *Step) error {
 	return r.settleUntil(limit)
 }
 
-// gone tells whether a step is about an object that there was once: a pod may have been preempted, for example.
-func (r *replay) gone(k *kind, step *Step) bool {
+// gone reports whether the cluster had an object that it has no more: a pod may have been preempted, for example.
+func (r *replay) gone(k *kind, namespace, name string) bool {
 	found, err := r.collection(k)
-	if err != nil || !r.existed(k, step.namespace, step.name) {
+	if err != nil || !r.existed(k, namespace, name) {
 		return false
 	}
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
-	return found.objects[keyOf(step.namespace, step.name)] == nil
+	return found.objects[keyOf(namespace, name)] == nil
 }
 
 // check compares pods with what is expected of them.

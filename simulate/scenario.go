@@ -196,10 +196,7 @@ func (l *loader) readAction(step *Step, from source, raw []byte) error {
 	if step.kind, err = l.stepKind(from, header); err != nil {
 		return err
 	}
-	step.namespace, step.name = header.Namespace, header.Name
-	if step.kind.namespaced && step.namespace == "" {
-		step.namespace = metav1.NamespaceDefault
-	}
+	step.namespace, step.name = step.kind.namespaceOf(header.Namespace), header.Name
 	switch step.Action {
 	case ActionCreate:
 		if step.object, err = l.decodeObject(from, raw, header); err != nil {
