@@ -32,7 +32,15 @@ import (
 // limit is how long a test waits for something to happen.
 const limit = 20 * time.Second
 
+// argumentsVariable makes the process a rouse command with these arguments, separated by blanks, and no test.
+const argumentsVariable = "ROUSE_TEST_ARGUMENTS"
+
 func TestMain(m *testing.M) {
+	if arguments := os.Getenv(argumentsVariable); arguments != "" {
+		command := app.NewSchedulerCommand()
+		command.SetArgs(strings.Fields(arguments))
+		os.Exit(app.Run(command))
+	}
 	// Every run of the command sets up the log of the process, always in the same way.
 	logsapi.ReapplyHandling = logsapi.ReapplyHandlingIgnoreUnchanged
 	os.Exit(m.Run())
