@@ -10,8 +10,9 @@
 //
 // Every plugin has a package named like the plugin in lower case, with the same files: plugin.go (what the plugin
 // decides, its constructor New, and which interfaces it implements), filter.go, score.go, events.go (the events that
-// requeue a pod that the plugin rejected, and their hints), sign.go (what the plugin reads of a pod) and column.go (by
-// which keys its answers are remembered), as far as they apply. The comment of a plugin's package says in a few lines
+// requeue a pod that the plugin rejected, and their hints), sign.go (what the plugin reads of a pod), keys.go (the
+// keys by which its verdicts and scores are cached) and batch.go (the same verdicts and scores for many nodes at once), as
+// far as they apply. The comment of a plugin's package says in a few lines
 // where it runs, which arguments it takes, what wakes its pods, and what its answers depend on.
 //
 // Package preemption is no plugin, but what DefaultPreemption is made of, for plugins that preempt otherwise.

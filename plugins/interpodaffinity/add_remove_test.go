@@ -93,19 +93,19 @@ func TestAddPodWithoutNode(t *testing.T) {
 // TestFilterBatchAfterChanges asks about all nodes at once after a pod was added to one.
 func TestFilterBatchAfterChanges(t *testing.T) {
 	incoming, some := pod("p", "web", from(term("zone", "db"))), nodes()
-	var slots fixture.IndexedNodes
-	slots.Fill(some)
-	plugin, err := interpodaffinity.New(t.Context(), nil, &fixture.Handle{Snapshot: &slots, Informers: fixture.Informers(t)})
+	var snapshot fixture.IndexedNodes
+	snapshot.Fill(some)
+	plugin, err := interpodaffinity.New(t.Context(), nil, &fixture.Handle{Snapshot: &snapshot, Informers: fixture.Informers(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	pl, state := plugin.(*interpodaffinity.Plugin), framework.NewCycleState()
-	list, _ := slots.List()
+	list, _ := snapshot.List()
 	_, status := pl.PreFilter(t.Context(), state, incoming, list)
 	fixture.CheckStatus(t, status, nil)
 	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, incoming, podInfo(t, pod("f", "db")), some[1]), nil)
 	statuses := make([]*fwk.Status, len(some))
-	fixture.CheckStatus(t, pl.FilterBatch(t.Context(), state, incoming, &slots, slots.ListOrder(), statuses), nil)
+	fixture.CheckStatus(t, pl.FilterBatch(t.Context(), state, incoming, &snapshot, snapshot.ListOrder(), statuses), nil)
 	fixture.CheckStatus(t, statuses[0], nil)
 	fixture.CheckStatus(t, statuses[1], fwk.NewStatus(fwk.Unschedulable, interpodaffinity.ReasonAntiAffinity))
 }

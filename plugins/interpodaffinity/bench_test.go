@@ -14,7 +14,7 @@ import (
 )
 
 // largeCluster has 1000 nodes in ten zones with 30 pods each. One of the pods of a node is a database that keeps away
-// from others of its kind, and one a cache that would rather be with web servers.
+// from other ones, and one a cache that would rather be with web servers.
 func largeCluster() []*framework.NodeInfo {
 	var nodes []*framework.NodeInfo
 	for i := range 1000 {

@@ -61,7 +61,7 @@ func afterNamespaceChange(_ klog.Logger, _ *v1.Pod, oldNamespace, newNamespace *
 }
 
 // afterPodChange wakes the pod if there is a pod now that meets its affinity, or one less that anti-affinity kept it
-// away from, or one less of those without which it would be the first of its kind.
+// away from, or one less of those without which it would be the first.
 func (pl *Plugin) afterPodChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
 	if !hasPlace(oldPod) || !hasPlace(newPod) {
 		return fwk.QueueSkip, nil
@@ -107,12 +107,12 @@ func (pl *Plugin) afterRepellingPodDeleted(pod, deleted *v1.Pod) (fwk.QueueingHi
 	return queueIf(matchesAny(terms, pod, namespaceLabels)), nil
 }
 
-// matchesIf tells whether there is a pod and it matches.
+// matchesIf reports whether there is a pod and it matches.
 func matchesIf(pod *v1.Pod, terms []fwk.AffinityTerm, namespaceLabels labels.Set, matches func([]fwk.AffinityTerm, *v1.Pod, labels.Set) bool) bool {
 	return pod != nil && matches(terms, pod, namespaceLabels)
 }
 
-// mayBeFirst tells whether a pod meets its own affinity, so that it may go anywhere while no other pod does.
+// mayBeFirst reports whether a pod meets its own affinity, so that it may go anywhere while no other pod does.
 func (pl *Plugin) mayBeFirst(affinity []fwk.AffinityTerm, pod *v1.Pod) (bool, error) {
 	if len(affinity) == 0 {
 		return false, nil
@@ -121,7 +121,7 @@ func (pl *Plugin) mayBeFirst(affinity []fwk.AffinityTerm, pod *v1.Pod) (bool, er
 	return matchesAll(affinity, pod, namespaceLabels), err
 }
 
-// hasPlace tells whether a pod of an event has a place, or one kept for it.
+// hasPlace reports whether a pod of an event has a place, or one kept for it.
 func hasPlace(pod *v1.Pod) bool {
 	return pod == nil || pod.Spec.NodeName != "" || pod.Status.NominatedNodeName != ""
 }
@@ -162,7 +162,7 @@ func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *
 	return queueIf(left || err != nil), err
 }
 
-// entersDomain tells whether labels have a topology key of some term with another value than before, or newly.
+// entersDomain reports whether labels have a topology key of some term with another value than before, or newly.
 func entersDomain(terms []fwk.AffinityTerm, before, now map[string]string) bool {
 	for i := range terms {
 		key := terms[i].TopologyKey

@@ -20,31 +20,31 @@ import (
 
 const preFilterKey fwk.StateKey = "PreFilter" + Name
 
-// required is what the pod being scheduled requires, and which pods on nodes stand for and against it.
-type required struct {
+// preFilterState is what the incoming pod requires, and the existing pods that match or reject it.
+type preFilterState struct {
 	pod             *v1.Pod
 	namespaceLabels labels.Set
 	nodes           framework.IndexedSnapshot
-	*wishes
+	*incomingTerms
 	// existing are the anti-affinity terms of pods on nodes that match the pod.
-	existing []*otherTerm
-	// first tells that the pod may be the first of those that it has affinity to: it matches its own terms.
+	existing []*existingTerm
+	// first reports that the pod may be the first of those that it has affinity to: it matches its own terms.
 	first bool
 	// changes are what AddPod and RemovePod did to the counts, which do not change themselves.
-	changes []change
+	changes []countChange
 }
 
 // role is what pods count for.
 type role int
 
 const (
-	meetsAffinity  role = iota // they match all affinity terms of the pod
-	meetsAnti                  // they match one of its anti-affinity terms
-	repelsIncoming             // they have an anti-affinity term that matches the pod
+	matchesAffinity     role = iota // they match all affinity terms of the pod
+	matchesAntiAffinity             // they match one of its anti-affinity terms
+	hasAntiAffinity                 // they have an anti-affinity term that matches the pod
 )
 
-// change is pods added to a domain, or taken away.
-type change struct {
+// countChange is pods added to a domain, or taken away.
+type countChange struct {
 	role       role
 	key, value string
 	pods       int64
@@ -52,7 +52,7 @@ type change struct {
 
 // Clone implements fwk.StateData; it costs what AddPod and RemovePod changed. The counts are those of the plugin, which the
 // next PreFilter brings up to date: state and clones are good until then, and may be read by several goroutines.
-func (r *required) Clone() fwk.StateData {
+func (r *preFilterState) Clone() fwk.StateData {
 	clone := *r
 	clone.changes = slices.Clone(r.changes)
 	return &clone
@@ -61,7 +61,7 @@ func (r *required) Clone() fwk.StateData {
 // PreFilter implements fwk.PreFilterPlugin: it brings the counts of the pods on all nodes up to date. It skips a pod that
 // requires nothing, unless the anti-affinity of a pod on a node is about it.
 func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	required, err := pl.newRequired(pod, nodes)
+	required, err := pl.newPreFilterState(pod, nodes)
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -92,40 +92,40 @@ func interrupted(ctx context.Context, pod *v1.Pod) error {
 	return nil
 }
 
-func (pl *Plugin) newRequired(pod *v1.Pod, nodes []fwk.NodeInfo) (*required, error) {
-	slots, lasting := topology.IndexedNodesOf(pl.handle.SnapshotSharedLister(), nodes)
+func (pl *Plugin) newPreFilterState(pod *v1.Pod, nodes []fwk.NodeInfo) (*preFilterState, error) {
+	snapshot, lasting := topology.IndexedNodesOf(pl.handle.SnapshotSharedLister(), nodes)
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
-	counted := pl.countedOf(slots, lasting)
-	wishes, err := pl.wishesOf(pod, counted)
+	counts := pl.countsOf(snapshot, lasting)
+	incoming, err := pl.incomingTermsOf(pod, counts)
 	if err != nil {
 		return nil, err
 	}
-	if wishes.affinity != nil {
-		wishes.affinity.sync(&counted.index)
+	if incoming.affinity != nil {
+		incoming.affinity.sync(&counts.domains)
 	}
-	for _, m := range wishes.antiAffinity {
-		m.sync(&counted.index)
+	for _, m := range incoming.antiAffinity {
+		m.sync(&counts.domains)
 	}
-	existing := counted
+	existing := counts
 	if !lasting {
 		withAntiAffinity, err := pl.nodesWithAntiAffinity()
 		if err != nil {
 			return nil, err
 		}
-		slots, _ := topology.IndexedNodesOf(nil, withAntiAffinity)
-		existing = pl.countedOf(slots, false)
+		few, _ := topology.IndexedNodesOf(nil, withAntiAffinity)
+		existing = pl.countsOf(few, false)
 	}
-	existing.repelling.sync(existing.nodes, &existing.index)
-	r := &required{pod: pod, nodes: slots, wishes: wishes}
-	if len(existing.repelling.byKey) == 0 && !wishes.requires() {
+	existing.existingAntiAffinity.sync(existing.nodes, &existing.domains)
+	r := &preFilterState{pod: pod, nodes: snapshot, incomingTerms: incoming}
+	if len(existing.existingAntiAffinity.byKey) == 0 && !incoming.requires() {
 		return r, nil
 	}
 	if r.namespaceLabels, err = pl.namespaceLabels(pod.Namespace); err != nil {
 		return nil, err
 	}
-	r.existing = existing.repelling.matching(pod, r.namespaceLabels)
-	r.first = wishes.affinity != nil && matchesAll(wishes.affinity.terms, pod, r.namespaceLabels)
+	r.existing = existing.existingAntiAffinity.matching(pod, r.namespaceLabels)
+	r.first = incoming.affinity != nil && matchesAll(incoming.affinity.terms, pod, r.namespaceLabels)
 	return r, nil
 }
 
@@ -155,7 +155,7 @@ func (pl *Plugin) RemovePod(_ context.Context, state fwk.CycleState, _ *v1.Pod, 
 }
 
 func changeCounts(state fwk.CycleState, other fwk.PodInfo, node *v1.Node, delta int64) *fwk.Status {
-	r, err := statedata.Read[*required](state, preFilterKey)
+	r, err := statedata.Read[*preFilterState](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
@@ -164,24 +164,24 @@ func changeCounts(state fwk.CycleState, other fwk.PodInfo, node *v1.Node, delta 
 	}
 	for i, terms := 0, other.GetRequiredAntiAffinityTerms(); i < len(terms); i++ {
 		if terms[i].Matches(r.pod, r.namespaceLabels) {
-			r.change(repelsIncoming, node, terms[i].TopologyKey, delta)
+			r.addChange(hasAntiAffinity, node, terms[i].TopologyKey, delta)
 		}
 	}
 	if r.affinity != nil && matchesAll(r.affinity.terms, other.GetPod(), nil) {
 		for i := range r.affinity.keys {
-			r.change(meetsAffinity, node, r.affinity.keys[i].domains.Key(), delta)
+			r.addChange(matchesAffinity, node, r.affinity.keys[i].domains.Key(), delta)
 		}
 	}
 	for _, m := range r.antiAffinity {
 		if m.terms[0].Matches(other.GetPod(), nil) {
-			r.change(meetsAnti, node, m.terms[0].TopologyKey, delta)
+			r.addChange(matchesAntiAffinity, node, m.terms[0].TopologyKey, delta)
 		}
 	}
 	return nil
 }
 
-// change changes the domain that a node is in, if it is in one.
-func (r *required) change(role role, node *v1.Node, key string, delta int64) {
+// addChange changes the domain that a node is in, if it is in one.
+func (r *preFilterState) addChange(role role, node *v1.Node, key string, delta int64) {
 	value, ok := node.Labels[key]
 	if !ok {
 		return
@@ -192,11 +192,11 @@ func (r *required) change(role role, node *v1.Node, key string, delta int64) {
 			return
 		}
 	}
-	r.changes = append(r.changes, change{role: role, key: key, value: value, pods: delta})
+	r.changes = append(r.changes, countChange{role: role, key: key, value: value, pods: delta})
 }
 
-// changed returns by how much a domain was changed.
-func (r *required) changed(role role, key, value string) int64 {
+// changeOf returns by how much a domain was changed.
+func (r *preFilterState) changeOf(role role, key, value string) int64 {
 	for i := range r.changes {
 		if c := &r.changes[i]; c.role == role && c.key == key && c.value == value {
 			return c.pods
@@ -207,25 +207,25 @@ func (r *required) changed(role role, key, value string) int64 {
 
 // Filter implements fwk.FilterPlugin. The status has the first reason of three.
 func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
-	required, err := statedata.Read[*required](state, preFilterKey)
+	required, err := statedata.Read[*preFilterState](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
 	labels := nodeInfo.Node().Labels
 	switch {
-	case !required.meetsAffinity(labels):
+	case !required.satisfiesAffinity(labels):
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonAffinity)
-	case !required.meetsAntiAffinity(labels):
+	case !required.satisfiesAntiAffinity(labels):
 		return fwk.NewStatus(fwk.Unschedulable, ReasonAntiAffinity)
-	case required.repelled(labels):
+	case required.violatesExistingAntiAffinity(labels):
 		return fwk.NewStatus(fwk.Unschedulable, ReasonExistingAntiAffinity)
 	}
 	return nil
 }
 
-// meetsAffinity tells whether each affinity term has a pod in its domain that matches all of them. If there are none in
-// any domain, a pod that matches them itself may be the first, on a node that is in a domain of each term.
-func (r *required) meetsAffinity(labels map[string]string) bool {
+// satisfiesAffinity reports whether each affinity term has a pod in its domain that matches all of them. If there are none
+// in any domain, a pod that matches them itself may be the first, on a node that is in a domain of each term.
+func (r *preFilterState) satisfiesAffinity(labels map[string]string) bool {
 	if r.affinity == nil {
 		return true
 	}
@@ -236,16 +236,16 @@ func (r *required) meetsAffinity(labels map[string]string) bool {
 		if !ok {
 			return false
 		}
-		together = together && r.affinity.count(key, value)+r.changed(meetsAffinity, key, value) > 0
+		together = together && r.affinity.count(key, value)+r.changeOf(matchesAffinity, key, value) > 0
 	}
-	return together || r.first && r.nobodyMeets()
+	return together || r.first && r.noPodMatches()
 }
 
-// nobodyMeets tells whether no pod in any domain matches all affinity terms.
-func (r *required) nobodyMeets() bool {
+// noPodMatches reports whether no pod in any domain matches all affinity terms.
+func (r *preFilterState) noPodMatches() bool {
 	nonzero := r.affinity.nonzero()
 	for i := range r.changes {
-		if c := &r.changes[i]; c.role == meetsAffinity {
+		if c := &r.changes[i]; c.role == matchesAffinity {
 			before := r.affinity.count(c.key, c.value)
 			nonzero += crossing(before, before+c.pods)
 		}
@@ -253,15 +253,15 @@ func (r *required) nobodyMeets() bool {
 	return nonzero == 0
 }
 
-// meetsAntiAffinity tells whether no anti-affinity term has a pod in its domain.
-func (r *required) meetsAntiAffinity(labels map[string]string) bool {
+// satisfiesAntiAffinity reports whether no anti-affinity term has a pod in its domain.
+func (r *preFilterState) satisfiesAntiAffinity(labels map[string]string) bool {
 	for _, m := range r.antiAffinity {
 		key := m.terms[0].TopologyKey
 		value, ok := labels[key]
 		if !ok {
 			continue
 		}
-		pods := r.changed(meetsAnti, key, value)
+		pods := r.changeOf(matchesAntiAffinity, key, value)
 		for _, same := range r.antiAffinity {
 			pods += same.count(key, value)
 		}
@@ -272,24 +272,25 @@ func (r *required) meetsAntiAffinity(labels map[string]string) bool {
 	return true
 }
 
-// repelled tells whether a node with these labels is in the domain of a pod whose anti-affinity matches the pod.
-func (r *required) repelled(labels map[string]string) bool {
+// violatesExistingAntiAffinity reports whether a node with these labels is in the domain of an existing pod whose
+// anti-affinity matches the pod.
+func (r *preFilterState) violatesExistingAntiAffinity(labels map[string]string) bool {
 	if len(r.changes) == 0 {
-		return slices.ContainsFunc(r.existing, func(t *otherTerm) bool { return t.weight(labels) > 0 })
+		return slices.ContainsFunc(r.existing, func(t *existingTerm) bool { return t.weight(labels) > 0 })
 	}
 	keys := make([]string, 0, len(r.existing)+len(r.changes))
 	for _, t := range r.existing {
 		keys = append(keys, t.term.TopologyKey)
 	}
 	for i := range r.changes {
-		if r.changes[i].role == repelsIncoming {
+		if r.changes[i].role == hasAntiAffinity {
 			keys = append(keys, r.changes[i].key)
 		}
 	}
 	slices.Sort(keys)
 	return slices.ContainsFunc(slices.Compact(keys), func(key string) bool {
 		value, ok := labels[key]
-		pods := r.changed(repelsIncoming, key, value)
+		pods := r.changeOf(hasAntiAffinity, key, value)
 		for _, t := range r.existing {
 			if t.term.TopologyKey == key {
 				pods += t.weight(labels)

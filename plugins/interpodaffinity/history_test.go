@@ -16,7 +16,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 )
 
-// TestCountsFollowHistory compares a plugin that keeps counts from pod to pod with one that counts everything anew, while
+// TestCountsFollowHistory compares a plugin that keeps counts from pod to pod with one that counts everything again, while
 // nodes, pods and the labels of namespaces change.
 func TestCountsFollowHistory(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
@@ -52,7 +52,7 @@ func TestCountsFollowHistory(t *testing.T) {
 	}
 }
 
-// TestPodsThatComeAndGo has a plugin judge the same pod again and again, while another one comes and goes.
+// TestPodsThatComeAndGo has a plugin filter and score the same pod again and again, while another one comes and goes.
 func TestPodsThatComeAndGo(t *testing.T) {
 	tests := []struct {
 		name            string
@@ -65,24 +65,24 @@ func TestPodsThatComeAndGo(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var slots fixture.IndexedNodes
-			plugin, err := interpodaffinity.New(t.Context(), nil, &fixture.Handle{Snapshot: &slots, Informers: fixture.Informers(t)})
+			var snapshot fixture.IndexedNodes
+			plugin, err := interpodaffinity.New(t.Context(), nil, &fixture.Handle{Snapshot: &snapshot, Informers: fixture.Informers(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			pl := plugin.(*interpodaffinity.Plugin)
-			slots.Fill(nodes())
+			snapshot.Fill(nodes())
 			for round := range 3 {
 				for _, now := range []struct {
 					pods []*v1.Pod
 					want string
 				}{{nil, tt.without}, {[]*v1.Pod{tt.other}, tt.with}, {nil, tt.without}} {
-					slots.Set(0, nodes(now.pods...)[0])
-					list, _ := slots.List()
+					snapshot.Set(0, nodes(now.pods...)[0])
+					list, _ := snapshot.List()
 					state := framework.NewCycleState()
 					_, status := pl.PreFilter(t.Context(), state, tt.incoming, list)
 					fixture.CheckStatus(t, status, nil)
-					if got := verdicts(t, pl, state, tt.incoming, slots.Infos()); got != now.want {
+					if got := verdicts(t, pl, state, tt.incoming, snapshot.Infos()); got != now.want {
 						t.Errorf("round %d, %d pods: got %s, want %s", round, len(now.pods), got, now.want)
 					}
 				}

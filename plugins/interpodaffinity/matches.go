@@ -18,8 +18,8 @@ type matches struct {
 	terms      []fwk.AffinityTerm
 	nodes      framework.IndexedSnapshot
 	generation int64
-	// bySlot is how many pods of each node match.
-	bySlot topology.Sparse[int32]
+	// byNode is how many pods of each node match.
+	byNode topology.Sparse[int32]
 	// keys has the sums for each distinct topology key of the terms.
 	keys []keySums
 }
@@ -27,7 +27,7 @@ type matches struct {
 // keySums adds up by the domains of one topology key.
 type keySums struct {
 	domains *topology.Domains
-	// counted is one more than the domain that a slot was added to, zero if it was not.
+	// counted is one more than the domain that a node was added to, zero if it was not.
 	counted topology.Sparse[int32]
 	sums    topology.Sparse[int64]
 	// nonzero is how many domains have pods.
@@ -35,42 +35,42 @@ type keySums struct {
 }
 
 // newMatches returns matches of terms in which no namespace is left to be selected by label.
-func newMatches(terms []fwk.AffinityTerm, nodes framework.IndexedSnapshot, index *topology.Index) *matches {
+func newMatches(terms []fwk.AffinityTerm, nodes framework.IndexedSnapshot, shared *topology.SharedDomains) *matches {
 	m := &matches{terms: terms, nodes: nodes}
 	for i := range terms {
 		key := terms[i].TopologyKey
 		if !slices.ContainsFunc(m.keys, func(k keySums) bool { return k.domains.Key() == key }) {
-			m.keys = append(m.keys, keySums{domains: index.Domains(nodes, key)})
+			m.keys = append(m.keys, keySums{domains: shared.Domains(nodes, key)})
 		}
 	}
 	return m
 }
 
 func (m *matches) bytes() int {
-	bytes := 512 + m.bySlot.Bytes()
+	bytes := 512 + m.byNode.Bytes()
 	for i := range m.keys {
 		bytes += 128 + m.keys[i].counted.Bytes() + m.keys[i].sums.Bytes()
 	}
 	return bytes
 }
 
-func (m *matches) sync(index *topology.Index) {
+func (m *matches) sync(shared *topology.SharedDomains) {
 	if m.generation == m.nodes.Generation() {
 		return
 	}
 	for i := range m.keys {
-		index.Sync(m.nodes, m.keys[i].domains)
+		shared.Sync(m.nodes, m.keys[i].domains)
 	}
-	for _, slot := range index.Changes.Since(m.nodes, m.generation) {
-		m.recount(int32(slot))
+	for _, index := range shared.Changes.Since(m.nodes, m.generation) {
+		m.recount(int32(index))
 	}
 	m.generation = m.nodes.Generation()
 }
 
-// recount counts the pods of the node in a slot anew.
-func (m *matches) recount(slot int32) {
+// recount counts the pods of the node at an index again.
+func (m *matches) recount(index int32) {
 	var count int32
-	info := m.nodes.NodeAt(int(slot))
+	info := m.nodes.NodeAt(int(index))
 	if info != nil && info.Node() != nil {
 		for _, other := range framework.View(info).Pods() {
 			if matchesAll(m.terms, other.GetPod(), nil) {
@@ -78,14 +78,14 @@ func (m *matches) recount(slot int32) {
 			}
 		}
 	}
-	before := m.bySlot.Add(slot, 0)
-	m.bySlot.Add(slot, count-before)
+	before := m.byNode.Add(index, 0)
+	m.byNode.Add(index, count-before)
 	for i := range m.keys {
 		k := &m.keys[i]
-		was := k.counted.At(slot)
+		was := k.counted.At(index)
 		var now int32
 		if count > 0 {
-			now = k.domains.BySlot()[slot] + 1
+			now = k.domains.ByNode()[index] + 1
 		}
 		if was == now && before == count {
 			continue
@@ -96,7 +96,7 @@ func (m *matches) recount(slot int32) {
 		if now > 0 {
 			k.add(now-1, int64(count))
 		}
-		k.counted.Add(slot, now-was)
+		k.counted.Add(index, now-was)
 	}
 }
 

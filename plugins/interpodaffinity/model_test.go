@@ -81,7 +81,7 @@ func randomCluster(random *rand.Rand, nodes, pods int) []*framework.NodeInfo {
 	return infos
 }
 
-// modelMatches tells whether a term of one pod matches another pod. It knows terms as randomTerm makes them.
+// modelMatches reports whether a term of one pod matches another pod. It knows terms as randomTerm makes them.
 func modelMatches(term v1.PodAffinityTerm, of, other *v1.Pod) bool {
 	if term.LabelSelector.MatchLabels["app"] != other.Labels["app"] {
 		return false
@@ -96,14 +96,14 @@ func modelMatches(term v1.PodAffinityTerm, of, other *v1.Pod) bool {
 	return of.Namespace == other.Namespace
 }
 
-// modelTogether tells whether two nodes are in the same domain.
+// modelTogether reports whether two nodes are in the same domain.
 func modelTogether(key string, a, b *framework.NodeInfo) bool {
 	valueA, okA := a.Node().Labels[key]
 	valueB, okB := b.Node().Labels[key]
 	return okA && okB && valueA == valueB
 }
 
-// modelVerdict says what Filter should, by looking at every pod of the cluster anew.
+// modelVerdict says what Filter should, by looking at every pod of the cluster again.
 func modelVerdict(pod *v1.Pod, candidate *framework.NodeInfo, nodes []*framework.NodeInfo) string {
 	if !modelAffinity(pod, candidate, nodes) {
 		return "affinity"
@@ -254,7 +254,7 @@ func TestChangesAgainstPreFilter(t *testing.T) {
 	}
 }
 
-// modelScore adds up what everybody is worth to a pod on a node.
+// modelScore adds up the weights of all terms that match, for a pod on a node.
 func modelScore(pod *v1.Pod, candidate *framework.NodeInfo, nodes []*framework.NodeInfo) int64 {
 	var sum int64
 	add := func(weight int32, term v1.PodAffinityTerm, of, other *v1.Pod, info *framework.NodeInfo) {

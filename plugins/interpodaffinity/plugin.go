@@ -6,11 +6,11 @@
 // domain: the nodes that have the same value for a label, the topology key.
 //
 //   - Extension points: PreFilter with AddPod and RemovePod, Filter, PreScore, Score with normalisation, Sign.
-//   - Arguments: InterPodAffinityArgs. HardPodAffinityWeight is what a required affinity of a pod on a node is worth, when
+//   - Arguments: InterPodAffinityArgs. HardPodAffinityWeight is the weight of a required affinity of a pod on a node, when
 //     it matches the pod being scheduled; IgnorePreferredTermsOfExistingPods saves looking for preferences of pods on
 //     nodes where the pod being scheduled has none.
 //   - Wakes on: an assigned pod is added, deleted or gets other labels, so that an affinity of the waiting pod is met, or
-//     an anti-affinity of either no longer in the way; a node that affinity terms can be about is added, deleted, or moves
+//     an anti-affinity of either no longer violated; a node that affinity terms can be about is added, deleted, or moves
 //     to another domain; the pod itself gets other labels.
 //   - Reads: the pod's namespace, the labels of that, its labels and affinity terms; the labels of all nodes, and all pods
 //     on them. Which namespaces a term of the pod selects is looked up once a scheduling cycle.
@@ -65,20 +65,20 @@ var (
 type Plugin struct {
 	handle     fwk.Handle
 	namespaces corelisters.NamespaceLister
-	// repelling has the pods with required anti-affinity by their node, for hints.
-	repelling clientcache.Indexer
-	// hardWeight is what a required affinity of a pod on a node is worth.
+	// antiAffinityPods has the existing pods with required anti-affinity, by their node and by topology key, for hints.
+	antiAffinityPods clientcache.Indexer
+	// hardWeight is the weight of a required affinity of a pod on a node.
 	hardWeight int64
-	// ownPreferencesOnly tells not to score for a pod without preferences.
+	// ownPreferencesOnly: a pod without preferences is not scored.
 	ownPreferencesOnly bool
 	rejections         rejections
-	noWishes           wishes
+	noIncomingTerms    incomingTerms
 	// scoring is working space, of type *scoring.
 	scoring sync.Pool
 
 	// mu guards lasting: what is kept of the snapshot from cycle to cycle.
-	mu      sync.Mutex
-	lasting *counted
+	mu   sync.Mutex
+	kept *snapshotCounts
 }
 
 // New builds the plugin from *configv1.InterPodAffinityArgs, where nil means all defaults. The handle must have an
@@ -95,13 +95,13 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err != nil {
 		return nil, err
 	}
-	repelling, err := indexRepelling(factory.Core().V1().Pods().Informer())
+	antiAffinityPods, err := indexAntiAffinityPods(factory.Core().V1().Pods().Informer())
 	if err != nil {
 		return nil, err
 	}
 	return &Plugin{
 		handle:             handle,
-		repelling:          repelling,
+		antiAffinityPods:   antiAffinityPods,
 		namespaces:         factory.Core().V1().Namespaces().Lister(),
 		hardWeight:         int64(ptr.Deref(args.HardPodAffinityWeight, 0)),
 		ownPreferencesOnly: args.IgnorePreferredTermsOfExistingPods,

@@ -18,28 +18,28 @@ import (
 
 const preScoreKey fwk.StateKey = "PreScore" + Name
 
-// values is what the domains are worth to the pod being scheduled: what it prefers itself, and the terms of pods on nodes
+// preScoreState has the terms that score the domains: those that the incoming pod prefers, and the terms of existing pods
 // that match it.
-type values struct {
+type preScoreState struct {
 	preferred []preference
-	others    []*otherTerm
+	existing  []*existingTerm
 }
 
 // Clone implements fwk.StateData; nothing in it changes any more.
-func (v *values) Clone() fwk.StateData { return v }
+func (v *preScoreState) Clone() fwk.StateData { return v }
 
-// any tells whether any domain is worth something, be it for and against the same.
-func (v *values) any() bool {
+// any reports whether any domain has a score, even if it adds up to zero.
+func (v *preScoreState) any() bool {
 	for _, p := range v.preferred {
 		if p.nonzero() > 0 {
 			return true
 		}
 	}
-	return len(v.others) > 0
+	return len(v.existing) > 0
 }
 
-// PreScore implements fwk.PreScorePlugin: it brings the counts of the pods on all nodes up to date. It skips a pod to
-// which no domain is worth anything.
+// PreScore implements fwk.PreScorePlugin: it brings the counts of the pods on all nodes up to date. It skips a pod for
+// which no domain has a score.
 func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
 	snapshot := pl.handle.SnapshotSharedLister()
 	if snapshot == nil {
@@ -56,8 +56,8 @@ func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if err != nil {
 		return fwk.AsStatus(fmt.Errorf("listing the nodes of the snapshot: %w", err))
 	}
-	slots, _ := topology.IndexedNodesOf(nil, nodes)
-	return pl.preScore(ctx, state, pod, slots, false)
+	indexed, _ := topology.IndexedNodesOf(nil, nodes)
+	return pl.preScore(ctx, state, pod, indexed, false)
 }
 
 func hasPreferences(pod *v1.Pod) bool {
@@ -71,7 +71,7 @@ func (pl *Plugin) preScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if pl.ownPreferencesOnly && !hasPreferences(pod) {
 		return fwk.NewStatus(fwk.Skip)
 	}
-	values, err := pl.newValues(pod, nodes, lasting)
+	values, err := pl.newPreScoreState(pod, nodes, lasting)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
@@ -85,31 +85,31 @@ func (pl *Plugin) preScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return nil
 }
 
-func (pl *Plugin) newValues(pod *v1.Pod, nodes framework.IndexedSnapshot, lasting bool) (*values, error) {
+func (pl *Plugin) newPreScoreState(pod *v1.Pod, nodes framework.IndexedSnapshot, lasting bool) (*preScoreState, error) {
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
-	counted := pl.countedOf(nodes, lasting)
-	wishes, err := pl.wishesOf(pod, counted)
+	counts := pl.countsOf(nodes, lasting)
+	incoming, err := pl.incomingTermsOf(pod, counts)
 	if err != nil {
 		return nil, fmt.Errorf("parsing pod: %w", err)
 	}
-	for _, p := range wishes.preferred {
-		p.sync(&counted.index)
+	for _, p := range incoming.preferred {
+		p.sync(&counts.domains)
 	}
-	counted.valuing.sync(nodes, &counted.index)
-	if len(wishes.preferred) == 0 && len(counted.valuing.byKey) == 0 {
+	counts.existingScored.sync(nodes, &counts.domains)
+	if len(incoming.preferred) == 0 && len(counts.existingScored.byKey) == 0 {
 		return nil, nil
 	}
 	namespaceLabels, err := pl.namespaceLabels(pod.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	return &values{preferred: wishes.preferred, others: counted.valuing.matching(pod, namespaceLabels)}, nil
+	return &preScoreState{preferred: incoming.preferred, existing: counts.existingScored.matching(pod, namespaceLabels)}, nil
 }
 
 // Score implements fwk.ScorePlugin: the sum over the domains that the node is in, which may be negative.
 func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
-	values, err := statedata.Read[*values](state, preScoreKey)
+	values, err := statedata.Read[*preScoreState](state, preScoreKey)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
 	}
@@ -121,7 +121,7 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node
 			sum += p.weight * p.count(key, value)
 		}
 	}
-	for _, t := range values.others {
+	for _, t := range values.existing {
 		sum += t.weight(labels)
 	}
 	return sum, nil

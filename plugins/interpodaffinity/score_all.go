@@ -22,8 +22,8 @@ func (pl *Plugin) PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1
 }
 
 // ScoreAll implements framework.ScoreAllPlugin.
-func (pl *Plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, slots []int, scores []int64) *fwk.Status {
-	values, err := statedata.Read[*values](state, preScoreKey)
+func (pl *Plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
+	values, err := statedata.Read[*preScoreState](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
@@ -32,26 +32,26 @@ func (pl *Plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _
 		s = &scoring{}
 	}
 	defer pl.scoring.Put(s)
-	s.score(values, slots, scores)
+	s.score(values, indexes, scores)
 	return nil
 }
 
 // scoring is the working space for the scores of all nodes.
 type scoring struct {
-	done   []*topology.Domains
-	worth  []int64 // by domain
-	scaled []int64 // by score above the least
+	done         []*topology.Domains
+	domainScores []int64 // by domain
+	scaled       []int64 // by score above the least
 }
 
-// score sets the final scores of the nodes in slots.
-func (s *scoring) score(v *values, slots []int, scores []int64) {
+// score sets the final scores of the nodes at the indexes.
+func (s *scoring) score(v *preScoreState, indexes []int, scores []int64) {
 	clear(scores)
 	s.done = s.done[:0]
 	for _, p := range v.preferred {
-		s.addKey(v, p.keys[0].domains, slots, scores)
+		s.addKey(v, p.keys[0].domains, indexes, scores)
 	}
-	for _, t := range v.others {
-		s.addKey(v, t.domains, slots, scores)
+	for _, t := range v.existing {
+		s.addKey(v, t.domains, indexes, scores)
 	}
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, score := range scores {
@@ -60,28 +60,28 @@ func (s *scoring) score(v *values, slots []int, scores []int64) {
 	s.normalize(scores, least, most)
 }
 
-// addKey adds what the domains of one topology key are worth, unless that is done already.
-func (s *scoring) addKey(v *values, of *topology.Domains, slots []int, scores []int64) {
+// addKey adds the scores of the domains of one topology key, unless that is done already.
+func (s *scoring) addKey(v *preScoreState, of *topology.Domains, indexes []int, scores []int64) {
 	if slices.Contains(s.done, of) {
 		return
 	}
 	s.done = append(s.done, of)
-	s.worth = slices.Grow(s.worth[:0], of.Size())[:of.Size()]
-	clear(s.worth)
+	s.domainScores = slices.Grow(s.domainScores[:0], of.Size())[:of.Size()]
+	clear(s.domainScores)
 	for _, p := range v.preferred {
 		if p.keys[0].domains == of {
-			p.keys[0].sums.AddTo(s.worth, p.weight)
+			p.keys[0].sums.AddTo(s.domainScores, p.weight)
 		}
 	}
-	for _, t := range v.others {
+	for _, t := range v.existing {
 		if t.domains == of {
-			t.weights.AddTo(s.worth, 1)
+			t.weights.AddTo(s.domainScores, 1)
 		}
 	}
-	domains := of.BySlot()
-	for i, slot := range slots {
-		if domain := domains[slot]; domain != topology.None {
-			scores[i] += s.worth[domain]
+	domains := of.ByNode()
+	for i, index := range indexes {
+		if domain := domains[index]; domain != topology.None {
+			scores[i] += s.domainScores[domain]
 		}
 	}
 }

@@ -80,7 +80,7 @@ func TestScoreOwnPreferences(t *testing.T) {
 	runScoreTests(t, []scoreTest{
 		{name: "no preferences anywhere: skip", pod: pod("p", "web"), nodes: regions(pods(db()), nil, nil)},
 		{name: "required affinity does not score: skip", pod: pod("p", "web", to(term("zone", "db")), from(term("zone", "x"))), nodes: regions(pods(db()), nil, nil)},
-		{name: "nobody to prefer: skip", pod: pod("p", "web", rather(weighted(5, term("zone", "cache")))), nodes: regions(pods(db()), nil, nil)},
+		{name: "no pod to prefer: skip", pod: pod("p", "web", rather(weighted(5, term("zone", "cache")))), nodes: regions(pods(db()), nil, nil)},
 		{
 			name: "affinity in regions", pod: pod("p", "web", rather(weighted(5, term("region", "db")))),
 			nodes: regions(pods(db()), nil, nil), raw: []int64{5, 5, 0}, final: []int64{100, 100, 0},

@@ -43,7 +43,7 @@ func (pl *Plugin) namespaceLabels(name string) (labels.Set, error) {
 	return namespace.Labels, nil
 }
 
-// matchesAll tells whether a pod matches every term, of which there has to be one. The labels are those of the pod's
+// matchesAll reports whether a pod matches every term, of which there has to be one. The labels are those of the pod's
 // namespace.
 func matchesAll(terms []fwk.AffinityTerm, pod *v1.Pod, namespaceLabels labels.Set) bool {
 	for i := range terms {

@@ -53,7 +53,7 @@ func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *
 	return fwk.Queue, nil
 }
 
-// matches tells whether a node matches what the profile and the pod require of it.
+// matches reports whether a node matches what the profile and the pod require of it.
 func (pl *Plugin) matches(required nodeaffinity.RequiredNodeAffinity, node *v1.Node) (bool, error) {
 	if pl.addedRequired != nil && !pl.addedRequired.Match(node) {
 		return false, nil

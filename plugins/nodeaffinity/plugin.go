@@ -9,7 +9,7 @@
 //   - Arguments: NodeAffinityArgs. AddedAffinity is required and preferred of every pod of the profile.
 //   - Wakes on: a node is added, or its labels change, so that it matches.
 //   - Reads: the pod's spec, the labels and the name of the node; pods on the node don't matter. The normalised score
-//     hangs on all nodes that are left.
+//     depends on all nodes that are left.
 package nodeaffinity
 
 import (

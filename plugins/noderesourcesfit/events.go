@@ -70,7 +70,7 @@ func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *
 	return fwk.QueueSkip, nil
 }
 
-// offersMore tells whether a node's allocatable resources grew in a way that may help the request.
+// offersMore reports whether a node's allocatable resources grew in a way that may help the request.
 func (pl *Plugin) offersMore(request, before, now *framework.Resource) bool {
 	if now.AllowedPodNumber > before.AllowedPodNumber || exceeds(request, now, before) {
 		return true
@@ -83,7 +83,7 @@ func (pl *Plugin) offersMore(request, before, now *framework.Resource) bool {
 	return false
 }
 
-// exceeds tells whether one vector has more than another of anything that the request asks for.
+// exceeds reports whether one vector has more than another of anything that the request asks for.
 func exceeds(request, more, less *framework.Resource) bool {
 	if request.MilliCPU > 0 && more.MilliCPU > less.MilliCPU ||
 		request.Memory > 0 && more.Memory > less.Memory ||

@@ -101,13 +101,13 @@ func (pl *Plugin) missing(request *framework.Resource, node *capacity, ignored i
 // insufficient is the reason of a node that has too little of a resource.
 func insufficient(name v1.ResourceName) string { return "Insufficient " + string(name) }
 
-// servedByDevices tells whether a resource is not offered by the node itself but by devices, which are the business of
+// servedByDevices reports whether a resource is not offered by the node itself but by devices, which are the business of
 // the plugin DynamicResources.
 func (pl *Plugin) servedByDevices(name v1.ResourceName, allocatable int64) bool {
 	return allocatable <= 0 && pl.classes.Serve(name)
 }
 
-// covers tells whether Filter leaves a resource out. Only extended resources can be ignored.
+// covers reports whether Filter leaves a resource out. Only extended resources can be ignored.
 func (i ignoredResources) covers(name v1.ResourceName) bool {
 	if len(i.names) == 0 && len(i.groups) == 0 || !framework.IsExtendedResourceName(name) {
 		return false

@@ -91,7 +91,7 @@ func TestFilter(t *testing.T) {
 			unschedulable("Insufficient cpu", "Insufficient memory", "Insufficient ephemeral-storage", "Insufficient "+gpu, "Insufficient "+huge),
 		},
 		{
-			"one shortage is for ever", requests("cpu", "6", "memory", "21Gi"), requests("cpu", "5"),
+			"one shortage is forever", requests("cpu", "6", "memory", "21Gi"), requests("cpu", "5"),
 			unresolvable("Insufficient cpu", "Insufficient memory"),
 		},
 		{
@@ -208,7 +208,7 @@ func TestFilterPodCount(t *testing.T) {
 	})
 	none := fixture.Node("n", fixture.Allocatable("cpu", "10"))
 	runFilterCases(t, nil, nil, none, []filterCase{
-		{"a node for no pods is not for ever", requests("cpu", "1"), nil, unschedulable("Too many pods")},
+		{"a node for no pods is not forever", requests("cpu", "1"), nil, unschedulable("Too many pods")},
 	})
 }
 

@@ -44,7 +44,7 @@ func New(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
 // Name implements fwk.Plugin.
 func (pl *Plugin) Name() string { return Name }
 
-// toleratesCordon tells whether a pod may be placed on cordoned nodes.
+// toleratesCordon reports whether a pod may be placed on cordoned nodes.
 func toleratesCordon(logger klog.Logger, pod *v1.Pod) bool {
 	cordon := v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}
 	return corev1.TolerationsTolerateTaint(logger, pod.Spec.Tolerations, &cordon, false)

@@ -144,7 +144,7 @@ func (c *counter) inline(pod *v1.Pod, volume *v1.Volume) (*disk, error) {
 	return diskOf(translated.Spec.CSI), nil
 }
 
-// migrated tells whether a CSI driver attaches the volumes of an in-tree plugin on the node. What the CSINode says of the
+// migrated reports whether a CSI driver attaches the volumes of an in-tree plugin on the node. What the CSINode says of the
 // plugin is not asked: that the node has one is enough.
 func (c *counter) migrated(inTreePlugin string) bool {
 	return c.csiNode != nil && podvolumes.IsMigrated(inTreePlugin)

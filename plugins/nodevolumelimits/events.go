@@ -85,7 +85,7 @@ func afterDriverChange(_ klog.Logger, _ *v1.Pod, oldDriver, newDriver *storagev1
 	return fwk.QueueSkip, nil
 }
 
-// keepsAway tells whether a driver keeps pods off nodes without it. One that is deleted does not.
+// keepsAway reports whether a driver keeps pods off nodes without it. One that is deleted does not.
 func keepsAway(driver *storagev1.CSIDriver) bool {
 	return driver != nil && ptr.Deref(driver.Spec.PreventPodSchedulingIfMissing, false)
 }

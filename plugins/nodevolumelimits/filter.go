@@ -27,7 +27,7 @@ func (pl *Plugin) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ 
 	return nil, nil
 }
 
-// mayCount tells whether any volume of the pod is of a kind that can count against a limit.
+// mayCount reports whether any volume of the pod is of a kind that can count against a limit.
 func (pl *Plugin) mayCount(pod *v1.Pod) bool {
 	for i := range pod.Spec.Volumes {
 		volume := &pod.Spec.Volumes[i]

@@ -25,18 +25,18 @@ type constraint struct {
 // constraints returns the constraints of a pod with one of the two actions. Those of the profile apply to pods that have
 // none at all, if something says which pods belong together.
 func (pl *Plugin) constraints(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) ([]constraint, error) {
-	kind, ok := pl.kindOf(pod, action)
+	group, ok := pl.groupOf(pod, action)
 	if !ok {
 		return nil, nil
 	}
-	return pl.constraintsOf(pod, kind)
+	return pl.constraintsOf(pod, group)
 }
 
-func (pl *Plugin) constraintsOf(pod *v1.Pod, kind kind) ([]constraint, error) {
-	if kind.own {
-		return ownConstraints(pod, kind.action)
+func (pl *Plugin) constraintsOf(pod *v1.Pod, group constraintGroup) ([]constraint, error) {
+	if group.own {
+		return ownConstraints(pod, group.action)
 	}
-	return pl.defaultConstraints(kind), nil
+	return pl.defaultConstraints(group), nil
 }
 
 func ownConstraints(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) ([]constraint, error) {
@@ -71,14 +71,14 @@ func ownValues(keys []string, pod *v1.Pod) labels.Set {
 	return values
 }
 
-func (pl *Plugin) defaultConstraints(kind kind) []constraint {
-	selector := kind.selection.selector()
+func (pl *Plugin) defaultConstraints(group constraintGroup) []constraint {
+	selector := group.owner.selector()
 	if selector.Empty() {
 		return nil
 	}
 	var parsed []constraint
 	for i := range pl.defaults {
-		if pl.defaults[i].WhenUnsatisfiable == kind.action {
+		if pl.defaults[i].WhenUnsatisfiable == group.action {
 			parsed = append(parsed, newConstraint(&pl.defaults[i], selector))
 		}
 	}
@@ -113,12 +113,12 @@ func honorsTaints(written *v1.TopologySpreadConstraint) bool {
 	return ptr.Deref(written.NodeTaintsPolicy, v1.NodeInclusionPolicyIgnore) == v1.NodeInclusionPolicyHonor
 }
 
-// selects tells whether the constraint is about a pod, which has to be of the right namespace.
+// selects reports whether the constraint is about a pod, which has to be of the right namespace.
 func (c *constraint) selects(pod *v1.Pod) bool {
 	return c.selector.Matches(labels.Set(pod.Labels))
 }
 
-// hasAllKeys tells whether a node is in a domain of every constraint.
+// hasAllKeys reports whether a node is in a domain of every constraint.
 func hasAllKeys(constraints []constraint, node *v1.Node) bool {
 	for i := range constraints {
 		if _, ok := node.Labels[constraints[i].topologyKey]; !ok {

@@ -79,7 +79,7 @@ func (pl *Plugin) afterPodEnding(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fw
 	return queueIf(err != nil || anySelects(constraints, oldPod)), err
 }
 
-// mayCount tells whether a pod of an event has a place, or one kept for it, and is of the namespace of the waiting pod.
+// mayCount reports whether a pod of an event has a place, or one kept for it, and is of the namespace of the waiting pod.
 func mayCount(waiting, other *v1.Pod) bool {
 	return other == nil || other.Namespace == waiting.Namespace &&
 		(other.Spec.NodeName != "" || other.Status.NominatedNodeName != "")
@@ -157,7 +157,7 @@ func taintsChanged(oldNode, newNode *v1.Node) bool {
 	return !equality.Semantic.DeepEqual(oldNode.Spec.Taints, newNode.Spec.Taints)
 }
 
-// affinityChanged tells whether a node counts that did not before, or the other way round, because of what the pod
+// affinityChanged reports whether a node counts that did not before, or the other way round, because of what the pod
 // requires of nodes.
 func affinityChanged(constraints []constraint, pod *v1.Pod, oldNode, newNode *v1.Node) bool {
 	if !slices.ContainsFunc(constraints, func(c constraint) bool { return c.honorAffinity }) {

@@ -19,18 +19,18 @@ import (
 
 const preFilterKey fwk.StateKey = "PreFilter" + Name
 
-// hardSpread is the constraints of the pod being scheduled that keep it from nodes.
-type hardSpread struct {
+// preFilterState is the constraints of the pod being scheduled that keep it from nodes.
+type preFilterState struct {
 	// table has the pods on all nodes.
 	*table
 	// self has for each constraint one if the pod itself will count for it, and zero if not.
 	self []int64
 	// changes are what AddPod and RemovePod did to the counts of the table; the table does not change.
-	changes []change
+	changes []countChange
 }
 
-// change is pods added to one domain of one constraint, or taken away.
-type change struct {
+// countChange is pods added to one domain of one constraint, or taken away.
+type countChange struct {
 	constraint int
 	domain     string
 	pods       int64
@@ -38,15 +38,15 @@ type change struct {
 
 // Clone implements fwk.StateData; it costs what AddPod and RemovePod changed. The table is that of the plugin, which the
 // next PreFilter brings up to date: state and clones are good until then, and may be read by several goroutines.
-func (s *hardSpread) Clone() fwk.StateData {
-	return &hardSpread{table: s.table, self: s.self, changes: slices.Clone(s.changes)}
+func (s *preFilterState) Clone() fwk.StateData {
+	return &preFilterState{table: s.table, self: s.self, changes: slices.Clone(s.changes)}
 }
 
 // PreFilter implements fwk.PreFilterPlugin: it brings the counts of the pods on all nodes up to date. It skips a pod
 // without hard constraints.
 func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	slots, lasting := topology.IndexedNodesOf(pl.handle.SnapshotSharedLister(), nodes)
-	table, err := pl.tableFor(pod, v1.DoNotSchedule, slots, lasting)
+	snapshot, lasting := topology.IndexedNodesOf(pl.handle.SnapshotSharedLister(), nodes)
+	table, err := pl.tableFor(pod, v1.DoNotSchedule, snapshot, lasting)
 	if err != nil {
 		return nil, fwk.AsStatus(err)
 	}
@@ -56,7 +56,7 @@ func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 	if err := context.Cause(ctx); err != nil {
 		return nil, fwk.AsStatus(fmt.Errorf("counting the pods that pod %s/%s is to be spread with: %w", pod.Namespace, pod.Name, err))
 	}
-	spread := &hardSpread{table: table, self: make([]int64, len(table.constraints))}
+	spread := &preFilterState{table: table, self: make([]int64, len(table.constraints))}
 	for i := range table.constraints {
 		if table.constraints[i].selects(pod) {
 			spread.self[i] = 1
@@ -82,36 +82,36 @@ func (pl *Plugin) RemovePod(_ context.Context, state fwk.CycleState, _ *v1.Pod, 
 // changeCounts adds a pod to the counts of the domains that its node is in, or takes it away. Other than by PreFilter, a
 // pod in deletion and one that an empty selector selects are counted.
 func changeCounts(state fwk.CycleState, other *v1.Pod, node *v1.Node, delta int64) *fwk.Status {
-	spread, err := statedata.Read[*hardSpread](state, preFilterKey)
+	spread, err := statedata.Read[*preFilterState](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
 	if node == nil || other.Namespace != spread.namespace || !hasAllKeys(spread.constraints, node) {
 		return nil
 	}
-	verdict := spread.judge(node)
+	eligibility := spread.eligibility(node)
 	for i := range spread.constraints {
 		c := &spread.constraints[i]
-		if c.selects(other) && c.includes(verdict) {
-			spread.change(i, node.Labels[c.topologyKey], delta)
+		if c.selects(other) && c.includes(eligibility) {
+			spread.addChange(i, node.Labels[c.topologyKey], delta)
 		}
 	}
 	return nil
 }
 
-func (s *hardSpread) change(constraint int, domain string, delta int64) {
+func (s *preFilterState) addChange(constraint int, domain string, delta int64) {
 	for i := range s.changes {
 		if c := &s.changes[i]; c.constraint == constraint && c.domain == domain {
 			c.pods += delta
 			return
 		}
 	}
-	s.changes = append(s.changes, change{constraint: constraint, domain: domain, pods: delta})
+	s.changes = append(s.changes, countChange{constraint: constraint, domain: domain, pods: delta})
 }
 
 // pods returns the pods in a domain; one that is not known has none.
-func (s *hardSpread) pods(constraint int, domain string) int64 {
-	pods, _ := s.columns[constraint].sum(domain)
+func (s *preFilterState) pods(constraint int, domain string) int64 {
+	pods, _ := s.counts[constraint].sum(domain)
 	for i := range s.changes {
 		if c := &s.changes[i]; c.constraint == constraint && c.domain == domain {
 			pods += c.pods
@@ -121,9 +121,9 @@ func (s *hardSpread) pods(constraint int, domain string) int64 {
 }
 
 // fewest returns the pods in the domain that has the fewest; zero if there are too few domains.
-func (s *hardSpread) fewest(constraint int) int64 {
-	column := &s.columns[constraint]
-	known, fewest := column.known, column.fewest
+func (s *preFilterState) fewest(constraint int) int64 {
+	counts := &s.counts[constraint]
+	known, fewest := counts.known, counts.fewest
 	if len(s.changes) > 0 {
 		known, fewest = s.fewestAfterChanges(constraint)
 	}
@@ -135,44 +135,44 @@ func (s *hardSpread) fewest(constraint int) int64 {
 
 // fewestAfterChanges also returns how many domains are known. It looks at all of them only if all that had the fewest
 // pods have changed.
-func (s *hardSpread) fewestAfterChanges(constraint int) (known int, fewest int64) {
-	column := &s.columns[constraint]
-	known, fewest = column.known, int64(math.MaxInt32)
-	unchanged := column.holders
+func (s *preFilterState) fewestAfterChanges(constraint int) (known int, fewest int64) {
+	counts := &s.counts[constraint]
+	known, fewest = counts.known, int64(math.MaxInt32)
+	unchanged := counts.holders
 	for i := range s.changes {
 		c := &s.changes[i]
 		if c.constraint != constraint {
 			continue
 		}
-		pods, ok := column.sum(c.domain)
+		pods, ok := counts.sum(c.domain)
 		if !ok {
 			known++
-		} else if pods == column.fewest {
+		} else if pods == counts.fewest {
 			unchanged--
 		}
 		fewest = min(fewest, pods+c.pods)
 	}
 	if unchanged > 0 {
-		return known, min(fewest, column.fewest)
+		return known, min(fewest, counts.fewest)
 	}
-	for domain, pods := range column.sums {
-		if column.members[domain] > 0 && pods < fewest && !s.changed(constraint, int32(domain)) {
+	for domain, pods := range counts.sums {
+		if counts.members[domain] > 0 && pods < fewest && !s.changed(constraint, int32(domain)) {
 			fewest = pods
 		}
 	}
 	return known, fewest
 }
 
-func (s *hardSpread) changed(constraint int, domain int32) bool {
-	return slices.ContainsFunc(s.changes, func(c change) bool {
-		return c.constraint == constraint && s.columns[constraint].domains.Number(c.domain) == domain
+func (s *preFilterState) changed(constraint int, domain int32) bool {
+	return slices.ContainsFunc(s.changes, func(c countChange) bool {
+		return c.constraint == constraint && s.counts[constraint].domains.Number(c.domain) == domain
 	})
 }
 
-// Filter implements fwk.FilterPlugin. The node is judged by its domain, whether or not it counts itself; a domain that is
-// not known has no pods.
+// Filter implements fwk.FilterPlugin. It is the domain of the node that counts, whether or not the node itself does; a
+// domain that is not known has no pods.
 func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
-	spread, err := statedata.Read[*hardSpread](state, preFilterKey)
+	spread, err := statedata.Read[*preFilterState](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
@@ -191,23 +191,23 @@ func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nod
 }
 
 // FilterBatch implements framework.BatchFilterPlugin.
-func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, slots []int, statuses []*fwk.Status) *fwk.Status {
-	spread, err := statedata.Read[*hardSpread](state, preFilterKey)
+func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, statuses []*fwk.Status) *fwk.Status {
+	spread, err := statedata.Read[*preFilterState](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
 	if spread.nodes != nodes || len(spread.changes) > 0 {
-		for i, slot := range slots {
-			statuses[i] = pl.Filter(ctx, state, pod, nodes.NodeAt(slot))
+		for i, index := range indexes {
+			statuses[i] = pl.Filter(ctx, state, pod, nodes.NodeAt(index))
 		}
 		return nil
 	}
 	for i := range spread.constraints {
-		column := &spread.columns[i]
+		counts := &spread.counts[i]
 		most := spread.constraints[i].maxSkew + spread.fewest(i) - spread.self[i]
-		domains, sums := column.domains.BySlot(), column.sums
-		for j, slot := range slots {
-			domain := domains[slot]
+		domains, sums := counts.domains.ByNode(), counts.sums
+		for j, index := range indexes {
+			domain := domains[index]
 			switch {
 			case domain == topology.None:
 				if statuses[j] == nil {

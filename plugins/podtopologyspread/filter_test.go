@@ -402,15 +402,15 @@ func TestAddPodToNewDomainCountsForMinDomains(t *testing.T) {
 // TestFilterBatchAfterChanges asks about all nodes at once after a pod was added to one.
 func TestFilterBatchAfterChanges(t *testing.T) {
 	nodes, pod := fourNodes("|||"), web(constraint(1, zone, hard))
-	var slots fixture.IndexedNodes
-	slots.Fill(nodes)
-	plugin, err := podtopologyspread.New(t.Context(), list(), &fixture.Handle{Snapshot: &slots})
+	var snapshot fixture.IndexedNodes
+	snapshot.Fill(nodes)
+	plugin, err := podtopologyspread.New(t.Context(), list(), &fixture.Handle{Snapshot: &snapshot})
 	if err != nil {
 		t.Fatal(err)
 	}
 	pl, state := plugin.(*podtopologyspread.Plugin), framework.NewCycleState()
-	snapshot, _ := slots.List()
-	_, status := pl.PreFilter(t.Context(), state, pod, snapshot)
+	list, _ := snapshot.List()
+	_, status := pl.PreFilter(t.Context(), state, pod, list)
 	fixture.CheckStatus(t, status, nil)
 	info, err := framework.NewPodInfo(labelled("a", "app", "web"))
 	if err != nil {
@@ -418,7 +418,7 @@ func TestFilterBatchAfterChanges(t *testing.T) {
 	}
 	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, pod, info, nodes[0]), nil)
 	statuses := make([]*fwk.Status, len(nodes))
-	fixture.CheckStatus(t, pl.FilterBatch(t.Context(), state, pod, &slots, slots.ListOrder(), statuses), nil)
+	fixture.CheckStatus(t, pl.FilterBatch(t.Context(), state, pod, &snapshot, snapshot.ListOrder(), statuses), nil)
 	full := fwk.NewStatus(fwk.Unschedulable, podtopologyspread.ReasonSkew)
 	for i, want := range []*fwk.Status{full, full, nil, nil} {
 		fixture.CheckStatus(t, statuses[i], want)

@@ -16,7 +16,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 )
 
-// TestTablesFollowHistory compares a plugin that keeps tables from pod to pod with one that counts everything anew.
+// TestTablesFollowHistory compares a plugin that keeps tables from pod to pod with one that counts everything again.
 func TestTablesFollowHistory(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	rejected, between := 0, 0

@@ -99,7 +99,7 @@ func randomCluster(random *rand.Rand, nodes, pods int) []*framework.NodeInfo {
 	return infos
 }
 
-// modelVerdict says what Filter should, by looking at every pod of the cluster anew. It knows constraints with matchLabels
+// modelVerdict says what Filter should, by looking at every pod of the cluster again. It knows constraints with matchLabels
 // and matchLabelKeys only.
 func modelVerdict(pod *v1.Pod, candidate *framework.NodeInfo, nodes []*framework.NodeInfo) string {
 	for _, c := range pod.Spec.TopologySpreadConstraints {
@@ -257,8 +257,8 @@ func TestChangesAgainstPreFilter(t *testing.T) {
 			add(other)
 			undo = append(undo, func() { remove(other) })
 		}
-		anew, _ := preFilter()
-		got, want := verdicts(t, pl, state, pod, nodes), verdicts(t, pl, anew, pod, nodes)
+		again, _ := preFilter()
+		got, want := verdicts(t, pl, state, pod, nodes), verdicts(t, pl, again, pod, nodes)
 		if got != want {
 			t.Fatalf("changed counts differ from new ones:\ngot  %s\nwant %s", got, want)
 		}

@@ -75,10 +75,10 @@ func appendLabel(key []byte, namespace, name, value string) []byte {
 	return framework.AppendKeyString(framework.AppendKeyString(key, name), value)
 }
 
-// selection returns what selects the pods that belong together with a pod: those that all its services and its controller
+// selectorOf returns what selects the pods that belong together with a pod: those that all its services and its controller
 // select. It is empty if the pod has neither. What can't be found is left out.
-func (o *owners) selection(pod *v1.Pod) selection {
-	found := selection{values: o.ofServices(pod)}
+func (o *owners) selectorOf(pod *v1.Pod) ownerSelector {
+	found := ownerSelector{values: o.ofServices(pod)}
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil {
 		return found
@@ -106,7 +106,7 @@ func (o *owners) selection(pod *v1.Pod) selection {
 
 // ofServices merges the selectors of the services that select a pod.
 func (o *owners) ofServices(pod *v1.Pod) labels.Set {
-	var values selection
+	var values ownerSelector
 	var room [128]byte
 	for name, value := range pod.Labels {
 		services, err := o.services.ByIndex(servicesByLabel, string(appendLabel(room[:0], pod.Namespace, name, value)))
@@ -122,7 +122,7 @@ func (o *owners) ofServices(pod *v1.Pod) labels.Set {
 	return values.values
 }
 
-// hasLabels tells whether a pod has all of the labels.
+// hasLabels reports whether a pod has all of the labels.
 func hasLabels(pod *v1.Pod, wanted map[string]string) bool {
 	for name, value := range wanted {
 		if own, ok := pod.Labels[name]; !ok || own != value {
@@ -132,26 +132,26 @@ func hasLabels(pod *v1.Pod, wanted map[string]string) bool {
 	return true
 }
 
-// selection is what selects the pods that belong together where constraints don't say.
-type selection struct {
+// ownerSelector is what selects the pods that belong together where constraints don't say.
+type ownerSelector struct {
 	values       labels.Set
 	ofController *metav1.LabelSelector
 }
 
-func (s *selection) add(values map[string]string) {
+func (s *ownerSelector) add(values map[string]string) {
 	if s.values == nil {
 		s.values = make(labels.Set, len(values))
 	}
 	maps.Copy(s.values, values)
 }
 
-// empty tells whether nothing is selected for certain.
-func (s *selection) empty() bool {
+// empty reports whether nothing is selected for certain.
+func (s *ownerSelector) empty() bool {
 	return len(s.values) == 0 && (s.ofController == nil || len(s.ofController.MatchLabels)+len(s.ofController.MatchExpressions) == 0)
 }
 
 // selector parses the selection. A selector of a controller that can't be parsed is left out.
-func (s *selection) selector() labels.Selector {
+func (s *ownerSelector) selector() labels.Selector {
 	selector := labels.SelectorFromSet(s.values)
 	parsed, err := metav1.LabelSelectorAsSelector(s.ofController)
 	if err != nil {

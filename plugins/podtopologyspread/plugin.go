@@ -62,7 +62,7 @@ var (
 // a scheduling cycle runs.
 type Plugin struct {
 	handle fwk.Handle
-	// defaults are the constraints of pods without any; systemDefaults tells that they are not those of the arguments.
+	// defaults are the constraints of pods without any; systemDefaults is set if they are not those of the arguments.
 	defaults       []v1.TopologySpreadConstraint
 	systemDefaults bool
 	// owners finds the pods that belong together where the constraints don't say; nil without defaults.

@@ -43,20 +43,21 @@ func newRules(pod *v1.Pod, constraints []constraint, allKeys bool) *rules {
 	return r
 }
 
-// nodeVerdict is what a node is to the pod that the policies of its constraints may go by.
-type nodeVerdict struct{ matches, tolerated bool }
+// nodeEligibility is what the inclusion policies of constraints depend on: whether the node matches the pod's node affinity,
+// and whether the pod tolerates its taints.
+type nodeEligibility struct{ matches, tolerated bool }
 
-// judge finds out no more about a node than some constraint wants to know.
-func (r *rules) judge(node *v1.Node) nodeVerdict {
-	verdict := nodeVerdict{matches: true, tolerated: true}
+// eligibility looks at no more of a node than some constraint depends on.
+func (r *rules) eligibility(node *v1.Node) nodeEligibility {
+	eligibility := nodeEligibility{matches: true, tolerated: true}
 	if r.anyAffinity {
 		// An affinity that does not parse matches no node.
-		verdict.matches, _ = r.affinity.Match(node)
+		eligibility.matches, _ = r.affinity.Match(node)
 	}
 	if r.anyTaints {
-		verdict.tolerated = r.tolerates(node)
+		eligibility.tolerated = r.tolerates(node)
 	}
-	return verdict
+	return eligibility
 }
 
 func (r *rules) tolerates(node *v1.Node) bool {
@@ -70,9 +71,9 @@ func (r *rules) tolerates(node *v1.Node) bool {
 	return true
 }
 
-// includes tells whether a node counts for a constraint, by the constraint's policies.
-func (c *constraint) includes(verdict nodeVerdict) bool {
-	return (verdict.matches || !c.honorAffinity) && (verdict.tolerated || !c.honorTaints)
+// includes reports whether a node counts for a constraint, by the constraint's policies.
+func (c *constraint) includes(eligibility nodeEligibility) bool {
+	return (eligibility.matches || !c.honorAffinity) && (eligibility.tolerated || !c.honorTaints)
 }
 
 // count returns how many pods on a node count for a constraint.

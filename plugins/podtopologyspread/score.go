@@ -18,11 +18,11 @@ import (
 
 const preScoreKey fwk.StateKey = "PreScore" + Name
 
-// softSpread is the constraints of the pod being scheduled that it would like to be met.
-type softSpread struct {
+// preScoreState is the constraints of the pod being scheduled that it prefers to be met.
+type preScoreState struct {
 	// table has the pods on all nodes, whether or not they are candidates.
 	*table
-	// weights are how much one pod is worth for each constraint: more where candidates are in many domains. They are not
+	// weights are how much one pod counts for each constraint: more where candidates are in many domains. They are not
 	// there where all nodes are scored at once.
 	weights []float64
 	// ignored are the names of candidates without a score, because they lack a topology key.
@@ -30,7 +30,7 @@ type softSpread struct {
 }
 
 // Clone implements fwk.StateData; nothing in it changes any more.
-func (s *softSpread) Clone() fwk.StateData { return s }
+func (s *preScoreState) Clone() fwk.StateData { return s }
 
 // PreScore implements fwk.PreScorePlugin: it brings the counts of the pods on all nodes up to date. It skips a pod without
 // soft constraints.
@@ -46,8 +46,8 @@ func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if len(nodes) == 0 {
 		return fwk.NewStatus(fwk.Skip)
 	}
-	slots, lasting := topology.IndexedNodesOf(snapshot, nodes)
-	table, err := pl.tableFor(pod, v1.ScheduleAnyway, slots, lasting)
+	indexed, lasting := topology.IndexedNodesOf(snapshot, nodes)
+	table, err := pl.tableFor(pod, v1.ScheduleAnyway, indexed, lasting)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
@@ -57,17 +57,17 @@ func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if err := context.Cause(ctx); err != nil {
 		return fwk.AsStatus(fmt.Errorf("counting the pods that pod %s/%s is to be spread with: %w", pod.Namespace, pod.Name, err))
 	}
-	spread := &softSpread{table: table}
-	spread.weigh(candidates)
+	spread := &preScoreState{table: table}
+	spread.setWeights(candidates)
 	state.Write(preScoreKey, spread)
 	return nil
 }
 
-// byDomain tells whether a constraint is about domains of several nodes. The others are about each node alone.
+// byDomain reports whether a constraint is about domains of several nodes. The others are about each node alone.
 func byDomain(c *constraint) bool { return c.topologyKey != v1.LabelHostname }
 
-// weigh finds the weights for some candidates.
-func (s *softSpread) weigh(candidates []fwk.NodeInfo) {
+// setWeights finds the weights for some candidates.
+func (s *preScoreState) setWeights(candidates []fwk.NodeInfo) {
 	s.ignored = sets.New[string]()
 	s.weights = make([]float64, len(s.constraints))
 	domains := make([]sets.Set[string], len(s.constraints))
@@ -95,17 +95,17 @@ func (s *softSpread) weigh(candidates []fwk.NodeInfo) {
 	}
 }
 
-// weight is how much one pod is worth where candidates are in so many domains.
+// weight is how much one pod counts where candidates are in so many domains.
 func weight(domains int) float64 { return math.Log(float64(domains + 2)) }
 
-// worth is what so many pods add to the score of a node; a constraint that puts up with a larger skew adds more.
-func (c *constraint) worth(pods int64, weight float64) float64 {
+// rawScore is what so many pods add to the score of a node; a constraint that tolerates a larger skew adds more.
+func (c *constraint) rawScore(pods int64, weight float64) float64 {
 	return float64(pods)*weight + float64(c.maxSkew-1)
 }
 
 // Score implements fwk.ScorePlugin: the weighted number of pods in the domains of the node. Fewer are better.
 func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
-	spread, err := statedata.Read[*softSpread](state, preScoreKey)
+	spread, err := statedata.Read[*preScoreState](state, preScoreKey)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
 	}
@@ -122,11 +122,11 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node
 		}
 		var pods int64
 		if byDomain(c) {
-			pods, _ = spread.columns[i].sum(domain)
+			pods, _ = spread.counts[i].sum(domain)
 		} else {
 			pods = spread.count(c, nodeInfo)
 		}
-		score += c.worth(pods, spread.weights[i])
+		score += c.rawScore(pods, spread.weights[i])
 	}
 	return rounded(score), nil
 }
@@ -149,7 +149,7 @@ func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
 // NormalizeScore implements fwk.ScoreExtensions: the node with the fewest pods gets 100, one that lacks a topology key
 // gets 0.
 func (pl *Plugin) NormalizeScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
-	spread, err := statedata.Read[*softSpread](state, preScoreKey)
+	spread, err := statedata.Read[*preScoreState](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}

@@ -25,13 +25,13 @@ func (pl *Plugin) PreScoreAll(_ context.Context, state fwk.CycleState, pod *v1.P
 	if table == nil {
 		return fwk.NewStatus(fwk.Skip)
 	}
-	state.Write(preScoreKey, &softSpread{table: table})
+	state.Write(preScoreKey, &preScoreState{table: table})
 	return nil
 }
 
 // ScoreAll implements framework.ScoreAllPlugin.
-func (pl *Plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, slots []int, scores []int64) *fwk.Status {
-	spread, err := statedata.Read[*softSpread](state, preScoreKey)
+func (pl *Plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
+	spread, err := statedata.Read[*preScoreState](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
@@ -40,7 +40,7 @@ func (pl *Plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _
 		s = &scoring{}
 	}
 	defer pl.scoring.Put(s)
-	s.score(spread.table, slots, scores)
+	s.score(spread.table, indexes, scores)
 	return nil
 }
 
@@ -49,19 +49,19 @@ const ignoredScore = math.MinInt64
 
 // scoring is the working space for the scores of all nodes.
 type scoring struct {
-	sums   []float64
-	worth  []float64 // by domain
-	seen   []bool    // by domain
-	scaled []int64   // by score
+	sums         []float64
+	domainScores []float64 // by domain
+	seen         []bool    // by domain
+	scaled       []int64   // by score
 }
 
-// score sets the final scores of the nodes in slots, which are all candidates.
-func (s *scoring) score(t *table, slots []int, scores []int64) {
-	ignored := t.markIgnored(slots, scores)
-	s.sums = slices.Grow(s.sums[:0], len(slots))[:len(slots)]
+// score sets the final scores of the nodes at the indexes, which are all candidates.
+func (s *scoring) score(t *table, indexes []int, scores []int64) {
+	ignored := t.markIgnored(indexes, scores)
+	s.sums = slices.Grow(s.sums[:0], len(indexes))[:len(indexes)]
 	clear(s.sums)
-	for i := range t.columns {
-		s.addColumn(t, i, slots, scores, ignored)
+	for i := range t.counts {
+		s.addConstraint(t, i, indexes, scores, ignored)
 	}
 	least, most := int64(math.MaxInt64), int64(0)
 	for i, sum := range s.sums {
@@ -75,17 +75,17 @@ func (s *scoring) score(t *table, slots []int, scores []int64) {
 }
 
 // markIgnored marks the candidates that don't get a score, and returns how many they are.
-func (t *table) markIgnored(slots []int, scores []int64) (ignored int) {
+func (t *table) markIgnored(indexes []int, scores []int64) (ignored int) {
 	clear(scores)
 	if !t.allKeys {
 		return 0
 	}
-	for i := range t.columns {
-		if t.columns[i].domains.Lacking() == 0 {
+	for i := range t.counts {
+		if t.counts[i].domains.Lacking() == 0 {
 			continue
 		}
-		for j, domains := 0, t.columns[i].domains.BySlot(); j < len(slots); j++ {
-			if domains[slots[j]] == topology.None && scores[j] != ignoredScore {
+		for j, domains := 0, t.counts[i].domains.ByNode(); j < len(indexes); j++ {
+			if domains[indexes[j]] == topology.None && scores[j] != ignoredScore {
 				scores[j] = ignoredScore
 				ignored++
 			}
@@ -94,42 +94,42 @@ func (t *table) markIgnored(slots []int, scores []int64) (ignored int) {
 	return ignored
 }
 
-// addColumn adds what a constraint is worth on each node.
-func (s *scoring) addColumn(t *table, index int, slots []int, scores []int64, ignored int) {
-	c, column := &t.constraints[index], &t.columns[index]
-	domains := column.domains.BySlot()
-	if !column.byDomain {
-		weight := weight(len(slots) - ignored)
-		if column.domains.Lacking() == 0 {
-			for i, slot := range slots {
-				s.sums[i] += c.worth(int64(column.matching[slot]), weight)
+// addConstraint adds the raw score of a constraint on each node.
+func (s *scoring) addConstraint(t *table, index int, indexes []int, scores []int64, ignored int) {
+	c, counts := &t.constraints[index], &t.counts[index]
+	domains := counts.domains.ByNode()
+	if !counts.byDomain {
+		weight := weight(len(indexes) - ignored)
+		if counts.domains.Lacking() == 0 {
+			for i, index := range indexes {
+				s.sums[i] += c.rawScore(int64(counts.matching[index]), weight)
 			}
 			return
 		}
-		for i, slot := range slots {
-			if domains[slot] != topology.None {
-				s.sums[i] += c.worth(int64(column.matching[slot]), weight)
+		for i, index := range indexes {
+			if domains[index] != topology.None {
+				s.sums[i] += c.rawScore(int64(counts.matching[index]), weight)
 			}
 		}
 		return
 	}
-	weight := weight(s.domainsOf(t, column, slots, scores, ignored))
-	s.worth = s.worth[:0]
-	for _, pods := range column.sums {
-		s.worth = append(s.worth, c.worth(pods, weight))
+	weight := weight(s.domainsOf(t, counts, indexes, scores, ignored))
+	s.domainScores = s.domainScores[:0]
+	for _, pods := range counts.sums {
+		s.domainScores = append(s.domainScores, c.rawScore(pods, weight))
 	}
-	for i, slot := range slots {
-		if domain := domains[slot]; domain != topology.None {
-			s.sums[i] += s.worth[domain]
+	for i, index := range indexes {
+		if domain := domains[index]; domain != topology.None {
+			s.sums[i] += s.domainScores[domain]
 		}
 	}
 }
 
 // domainsOf returns in how many domains the candidates are. Those that lack the key, but are not ignored, are together in
 // the domain of the empty text.
-func (s *scoring) domainsOf(t *table, column *column, slots []int, scores []int64, ignored int) int {
-	all := column.domains
-	if len(slots) == t.nodes.NodeCount() && ignored == 0 {
+func (s *scoring) domainsOf(t *table, counts *constraintCounts, indexes []int, scores []int64, ignored int) int {
+	all := counts.domains
+	if len(indexes) == t.nodes.NodeCount() && ignored == 0 {
 		if all.Lacking() > 0 && !all.HasNodes(topology.Unnamed) {
 			return all.Known() + 1
 		}
@@ -138,8 +138,8 @@ func (s *scoring) domainsOf(t *table, column *column, slots []int, scores []int6
 	s.seen = slices.Grow(s.seen[:0], all.Size())[:all.Size()]
 	clear(s.seen)
 	count := 0
-	for i, slot := range slots {
-		domain := max(all.BySlot()[slot], topology.Unnamed)
+	for i, index := range indexes {
+		domain := max(all.ByNode()[index], topology.Unnamed)
 		if !s.seen[domain] && scores[i] != ignoredScore {
 			s.seen[domain] = true
 			count++

@@ -44,7 +44,7 @@ type scoreTest struct {
 	raw, final []int64
 }
 
-// TestScore has numbers worked out by hand. A pod in one of n domains is worth ln(n+2): ln 3 = 1.099, ln 4 = 1.386,
+// TestScore has numbers worked out by hand. A pod in one of n domains is counted as ln(n+2): ln 3 = 1.099, ln 4 = 1.386,
 // ln 5 = 1.609, ln 6 = 1.792. Every constraint adds maxSkew-1.
 func TestScore(t *testing.T) {
 	three := func() []*framework.NodeInfo {

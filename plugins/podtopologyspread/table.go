@@ -18,15 +18,15 @@ type table struct {
 	*rules
 	nodes      framework.IndexedSnapshot
 	generation int64
-	columns    []column // one for each constraint
+	counts     []constraintCounts // one for each constraint
 }
 
-// column has the counts of one constraint.
-type column struct {
+// constraintCounts are the counts of one constraint.
+type constraintCounts struct {
 	domains *topology.Domains
-	// byDomain tells whether pods are added up by domain, and tracked whether the fewest of a domain are known too.
+	// byDomain reports whether pods are added up by domain, and tracked whether the fewest of a domain are known too.
 	byDomain, tracked bool
-	// matching has the pods on the node in each slot which count if the node does, and counted the domain that they
+	// matching has, by node index, the pods on the node that count if the node does, and counted the domain that they
 	// were added to, topology.None if the node does not count.
 	matching, counted []int32
 	// sums are the pods of each domain, and members how many nodes of it count. A domain is known if it has any.
@@ -38,13 +38,13 @@ type column struct {
 	holders int
 }
 
-// newTable returns an empty table; hard tells that it is for constraints that keep pods from nodes.
-func newTable(rules *rules, nodes framework.IndexedSnapshot, index *topology.Index, hard bool) *table {
-	t := &table{rules: rules, nodes: nodes, columns: make([]column, len(rules.constraints))}
-	for i := range t.columns {
+// newTable returns an empty table; hard says that it is for constraints that keep pods from nodes.
+func newTable(rules *rules, nodes framework.IndexedSnapshot, shared *topology.SharedDomains, hard bool) *table {
+	t := &table{rules: rules, nodes: nodes, counts: make([]constraintCounts, len(rules.constraints))}
+	for i := range t.counts {
 		c := &rules.constraints[i]
-		t.columns[i] = column{
-			domains:  index.Domains(nodes, c.topologyKey),
+		t.counts[i] = constraintCounts{
+			domains:  shared.Domains(nodes, c.topologyKey),
 			byDomain: hard || byDomain(c),
 			tracked:  hard,
 			fewest:   math.MaxInt32,
@@ -56,56 +56,56 @@ func newTable(rules *rules, nodes framework.IndexedSnapshot, index *topology.Ind
 // Bytes is roughly how much memory the table takes.
 func (t *table) Bytes() int {
 	bytes := 512
-	for i := range t.columns {
-		c := &t.columns[i]
+	for i := range t.counts {
+		c := &t.counts[i]
 		bytes += 256 + 4*(cap(c.matching)+cap(c.counted)+cap(c.members)) + 8*cap(c.sums)
 	}
 	return bytes
 }
 
 // sync brings the table up to date with its nodes.
-func (t *table) sync(index *topology.Index) {
+func (t *table) sync(shared *topology.SharedDomains) {
 	generation := t.nodes.Generation()
 	if t.generation == generation {
 		return
 	}
-	for i := range t.columns {
-		index.Sync(t.nodes, t.columns[i].domains)
-		t.columns[i].grow(t.nodes.IndexCount())
+	for i := range t.counts {
+		shared.Sync(t.nodes, t.counts[i].domains)
+		t.counts[i].grow(t.nodes.IndexCount())
 	}
-	for _, slot := range index.Changes.Since(t.nodes, t.generation) {
-		t.recount(slot)
+	for _, index := range shared.Changes.Since(t.nodes, t.generation) {
+		t.recount(index)
 	}
-	for i := range t.columns {
-		if c := &t.columns[i]; c.tracked && c.holders == 0 {
+	for i := range t.counts {
+		if c := &t.counts[i]; c.tracked && c.holders == 0 {
 			c.findFewest()
 		}
 	}
 	t.generation = generation
 }
 
-// recount counts the node in a slot anew.
-func (t *table) recount(slot int) {
-	info := t.nodes.NodeAt(slot)
+// recount counts the node at an index again.
+func (t *table) recount(index int) {
+	info := t.nodes.NodeAt(index)
 	if info == nil || info.Node() == nil {
-		for i := range t.columns {
-			t.columns[i].set(slot, 0, topology.None)
+		for i := range t.counts {
+			t.counts[i].set(index, 0, topology.None)
 		}
 		return
 	}
-	counts := !t.allKeys || t.inAllDomains(slot)
-	var verdict nodeVerdict
-	if counts {
-		verdict = t.judge(info.Node())
+	included := !t.allKeys || t.inAllDomains(index)
+	var eligibility nodeEligibility
+	if included {
+		eligibility = t.eligibility(info.Node())
 	}
-	for i := range t.columns {
-		c := &t.columns[i]
+	for i := range t.counts {
+		c := &t.counts[i]
 		domain := topology.None
-		if counts && t.constraints[i].includes(verdict) {
+		if included && t.constraints[i].includes(eligibility) {
 			// Where a node without the key counts, it does so as one whose value is the empty text.
-			domain = max(c.domains.BySlot()[slot], topology.Unnamed)
+			domain = max(c.domains.ByNode()[index], topology.Unnamed)
 		}
-		c.set(slot, t.matching(i, info), domain)
+		c.set(index, t.matching(i, info), domain)
 	}
 }
 
@@ -114,18 +114,18 @@ func (t *table) matching(constraint int, info fwk.NodeInfo) int32 {
 	return int32(t.count(&t.constraints[constraint], info))
 }
 
-// inAllDomains tells whether the node in a slot has all topology keys.
-func (t *table) inAllDomains(slot int) bool {
-	for i := range t.columns {
-		if t.columns[i].domains.BySlot()[slot] == topology.None {
+// inAllDomains reports whether the node at an index has all topology keys.
+func (t *table) inAllDomains(index int) bool {
+	for i := range t.counts {
+		if t.counts[i].domains.ByNode()[index] == topology.None {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *column) grow(slots int) {
-	for len(c.matching) < slots {
+func (c *constraintCounts) grow(indexes int) {
+	for len(c.matching) < indexes {
 		c.matching, c.counted = append(c.matching, 0), append(c.counted, topology.None)
 	}
 	if missing := c.domains.Size() - len(c.sums); missing > 0 && c.byDomain {
@@ -134,13 +134,13 @@ func (c *column) grow(slots int) {
 	}
 }
 
-// set takes over what a slot counts now, and the domain that it counts for.
-func (c *column) set(slot int, matching, domain int32) {
-	before, counted := c.matching[slot], c.counted[slot]
+// set records what the node at an index counts now, and the domain that it counts for.
+func (c *constraintCounts) set(index int, matching, domain int32) {
+	before, counted := c.matching[index], c.counted[index]
 	if before == matching && counted == domain {
 		return
 	}
-	c.matching[slot], c.counted[slot] = matching, domain
+	c.matching[index], c.counted[index] = matching, domain
 	if !c.byDomain {
 		return
 	}
@@ -153,7 +153,7 @@ func (c *column) set(slot int, matching, domain int32) {
 }
 
 // add adds pods and nodes to a domain, and keeps the fewest right as long as holders is not zero: no domain is below it.
-func (c *column) add(domain int32, pods int64, nodes int32) {
+func (c *constraintCounts) add(domain int32, pods int64, nodes int32) {
 	if c.members[domain] > 0 {
 		c.known--
 		if c.sums[domain] == c.fewest {
@@ -175,7 +175,7 @@ func (c *column) add(domain int32, pods int64, nodes int32) {
 }
 
 // findFewest looks at all domains.
-func (c *column) findFewest() {
+func (c *constraintCounts) findFewest() {
 	c.fewest, c.holders = math.MaxInt32, 0
 	for domain, sum := range c.sums {
 		if c.members[domain] == 0 {
@@ -191,7 +191,7 @@ func (c *column) findFewest() {
 }
 
 // sum returns the pods of a domain, and whether the domain is known.
-func (c *column) sum(value string) (pods int64, known bool) {
+func (c *constraintCounts) sum(value string) (pods int64, known bool) {
 	domain := c.domains.Number(value)
 	if domain == topology.None || int(domain) >= len(c.sums) || c.members[domain] == 0 {
 		return 0, false

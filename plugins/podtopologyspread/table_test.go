@@ -11,12 +11,12 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
-// TestColumnsKeepTheFewest moves nodes and pods at random, and compares what a column knows of domains with a look at all.
-func TestColumnsKeepTheFewest(t *testing.T) {
+// TestConstraintCountsKeepTheFewest moves nodes and pods at random, and compares what the counts say of domains with a look at all.
+func TestConstraintCountsKeepTheFewest(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	const slots, domains = 12, 6
 	for range 100 {
-		c := column{
+		c := constraintCounts{
 			byDomain: true, tracked: true, fewest: math.MaxInt32,
 			matching: make([]int32, slots), counted: make([]int32, slots),
 			sums: make([]int64, domains), members: make([]int32, domains),
@@ -36,12 +36,12 @@ func TestColumnsKeepTheFewest(t *testing.T) {
 	}
 }
 
-func checkColumn(t *testing.T, c *column) {
+func checkColumn(t *testing.T, c *constraintCounts) {
 	t.Helper()
 	sums := map[int32]int64{}
-	for slot, domain := range c.counted {
+	for index, domain := range c.counted {
 		if domain != topology.None {
-			sums[domain] += int64(c.matching[slot])
+			sums[domain] += int64(c.matching[index])
 		}
 	}
 	fewest, holders := int64(math.MaxInt32), 0

@@ -19,58 +19,58 @@ const tableBudget = 96 << 20
 
 // tables are the tables of pods that came by lately.
 type tables struct {
-	mu    sync.Mutex
-	nodes framework.IndexedSnapshot
-	index topology.Index
-	kept  lru.Cache[*table]
-	key   []byte
+	mu      sync.Mutex
+	nodes   framework.IndexedSnapshot
+	domains topology.SharedDomains
+	kept    lru.Cache[*table]
+	key     []byte
 }
 
-// kind is a part of the constraints of a pod: those with one of the two actions.
-type kind struct {
+// constraintGroup is a part of the constraints of a pod: those with one of the two actions.
+type constraintGroup struct {
 	action v1.UnsatisfiableConstraintAction
-	// own are constraints of the pod; otherwise they are those of the profile, for what selection selects.
-	own       bool
-	selection selection
+	// own are constraints of the pod; otherwise they are those of the profile, for the pods that owner selects.
+	own   bool
+	owner ownerSelector
 }
 
-// kindOf finds out which constraints with an action apply to a pod; false if none does.
-func (pl *Plugin) kindOf(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) (kind, bool) {
+// groupOf finds out which constraints with an action apply to a pod; false if none does.
+func (pl *Plugin) groupOf(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) (constraintGroup, bool) {
 	if len(pod.Spec.TopologySpreadConstraints) > 0 {
-		return kind{action: action, own: true}, hasAction(pod.Spec.TopologySpreadConstraints, action)
+		return constraintGroup{action: action, own: true}, hasAction(pod.Spec.TopologySpreadConstraints, action)
 	}
 	if !hasAction(pl.defaults, action) {
-		return kind{}, false
+		return constraintGroup{}, false
 	}
-	selection := pl.owners.selection(pod)
-	return kind{action: action, selection: selection}, !selection.empty()
+	selection := pl.owners.selectorOf(pod)
+	return constraintGroup{action: action, owner: selection}, !selection.empty()
 }
 
 // tableFor returns the table, up to date, for the constraints of a pod with an action; nil if there are none. A table
 // that lasts is shared with pods that are alike.
 func (pl *Plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, nodes framework.IndexedSnapshot, lasting bool) (*table, error) {
-	kind, ok := pl.kindOf(pod, action)
+	group, ok := pl.groupOf(pod, action)
 	if !ok {
 		return nil, nil
 	}
 	if !lasting {
-		return pl.makeTable(pod, kind, nodes, &topology.Index{})
+		return pl.makeTable(pod, group, nodes, &topology.SharedDomains{})
 	}
 	t := &pl.tables
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.nodes != nodes {
-		t.nodes, t.index = nodes, topology.Index{}
+		t.nodes, t.domains = nodes, topology.SharedDomains{}
 		t.kept.Clear()
 		t.kept.Budget = tableBudget
 	}
-	t.key = pl.appendKey(t.key[:0], pod, kind)
+	t.key = pl.appendKey(t.key[:0], pod, group)
 	t.kept.EndCycle() // measures the table of the pod before this one
 	if found := t.kept.Get(t.key); found != nil {
-		found.Value.sync(&t.index)
+		found.Value.sync(&t.domains)
 		return found.Value, nil
 	}
-	table, err := pl.makeTable(pod, kind, nodes, &t.index)
+	table, err := pl.makeTable(pod, group, nodes, &t.domains)
 	if table == nil {
 		return nil, err
 	}
@@ -79,39 +79,39 @@ func (pl *Plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction,
 }
 
 // makeTable returns a new table that is up to date; nil if there are no constraints.
-func (pl *Plugin) makeTable(pod *v1.Pod, kind kind, nodes framework.IndexedSnapshot, index *topology.Index) (*table, error) {
-	constraints, err := pl.constraintsOf(pod, kind)
+func (pl *Plugin) makeTable(pod *v1.Pod, group constraintGroup, nodes framework.IndexedSnapshot, shared *topology.SharedDomains) (*table, error) {
+	constraints, err := pl.constraintsOf(pod, group)
 	if err != nil || len(constraints) == 0 {
 		return nil, err
 	}
-	hard := kind.action == v1.DoNotSchedule
+	hard := group.action == v1.DoNotSchedule
 	// Soft constraints of the system must do for nodes without zones too.
-	allKeys := hard || kind.own || !pl.systemDefaults
-	made := newTable(newRules(pod, constraints, allKeys), nodes, index, hard)
-	made.sync(index)
+	allKeys := hard || group.own || !pl.systemDefaults
+	made := newTable(newRules(pod, constraints, allKeys), nodes, shared, hard)
+	made.sync(shared)
 	return made, nil
 }
 
-// appendKey appends everything that a table hangs on.
-func (pl *Plugin) appendKey(key []byte, pod *v1.Pod, kind kind) []byte {
+// appendKey appends everything that a table depends on.
+func (pl *Plugin) appendKey(key []byte, pod *v1.Pod, group constraintGroup) []byte {
 	key = framework.AppendKeyString(key, pod.Namespace)
-	key = framework.AppendKeyString(key, string(kind.action))
+	key = framework.AppendKeyString(key, string(group.action))
 	anyAffinity, anyTaints := false, false
 	written := pl.defaults
-	if kind.own {
+	if group.own {
 		written = pod.Spec.TopologySpreadConstraints
 		key = append(key, 'o')
 	} else {
 		key = append(key, 'd')
-		key = podkeys.LabelSelector(podkeys.Map(key, kind.selection.values), kind.selection.ofController)
+		key = podkeys.LabelSelector(podkeys.Map(key, group.owner.values), group.owner.ofController)
 	}
 	for i := range written {
 		c := &written[i]
-		if c.WhenUnsatisfiable != kind.action {
+		if c.WhenUnsatisfiable != group.action {
 			continue
 		}
 		anyAffinity, anyTaints = anyAffinity || honorsAffinity(c), anyTaints || honorsTaints(c)
-		if kind.own {
+		if group.own {
 			key = appendConstraint(key, c, pod)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 )
 
-// TestPodsThatDifferShareNoTable has a plugin that has just counted for one pod judge the nodes for another one, which
+// TestPodsThatDifferShareNoTable has a plugin that has just counted for one pod filter the nodes for another one, which
 // differs in a detail.
 func TestPodsThatDifferShareNoTable(t *testing.T) {
 	zones := func(changes ...func(*v1.TopologySpreadConstraint)) *v1.Pod {
@@ -54,22 +54,22 @@ func TestPodsThatDifferShareNoTable(t *testing.T) {
 					nodes[i] = changed(nodes[i], fixture.Tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule}))
 				}
 			}
-			var slots fixture.IndexedNodes
-			slots.Fill(nodes)
+			var snapshot fixture.IndexedNodes
+			snapshot.Fill(nodes)
 			objects := []apiruntime.Object{replicaSet("web", requiring("app", "web")), replicaSet("db", requiring("app", "db"))}
 			plugin, err := podtopologyspread.New(t.Context(), list(constraint(1, zone, hard, selectingNothing)),
-				&fixture.Handle{Snapshot: &slots, Informers: fixture.Informers(t, objects...)})
+				&fixture.Handle{Snapshot: &snapshot, Informers: fixture.Informers(t, objects...)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			pl := plugin.(*podtopologyspread.Plugin)
-			snapshot, _ := slots.List()
+			list, _ := snapshot.List()
 			for _, one := range []struct {
 				pod  *v1.Pod
 				want string
 			}{{tt.a, tt.ofA}, {tt.b, tt.ofB}, {tt.a, tt.ofA}} {
 				state := framework.NewCycleState()
-				_, status := pl.PreFilter(t.Context(), state, one.pod, snapshot)
+				_, status := pl.PreFilter(t.Context(), state, one.pod, list)
 				fixture.CheckStatus(t, status, nil)
 				if got := verdicts(t, pl, state, one.pod, nodes); got != one.want {
 					t.Errorf("got %s, want %s", got, one.want)

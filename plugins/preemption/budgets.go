@@ -61,7 +61,7 @@ func newAllowances(pods []fwk.PodInfo, budgets []*policyv1.PodDisruptionBudget) 
 	return byNamespace
 }
 
-// exceeded uses the budgets of a pod, and tells whether one of them has nothing left for it.
+// exceeded uses the budgets of a pod, and reports whether one of them has nothing left for it.
 func (a allowances) exceeded(pod *v1.Pod) bool {
 	if len(pod.Labels) == 0 {
 		return false

@@ -179,7 +179,7 @@ func TestBudgetsOfVictims(t *testing.T) {
 	}
 }
 
-// An informer lists budgets in any order. Which of them a pod uses up must not hang on that: "first" turns v2 down, so that
+// An informer lists budgets in any order. Which of them a pod uses up must not depend on that: "first" turns v2 down, so that
 // "second" is left for v1.
 func TestBudgetsAreTakenInOrder(t *testing.T) {
 	preemptor := pod("p", 10, "2")

@@ -145,7 +145,7 @@ func (e *Evaluator) Preempt(
 		fmt.Sprintf("found a potential placement for pod on node %s, preempting %d victims", best, len(victims[best].Pods)))
 }
 
-// Preempting tells whether victims of a pod are still being evicted, so that the pod must not be tried again yet. It is
+// Preempting reports whether victims of a pod are still being evicted, so that the pod must not be tried again yet. It is
 // cheap enough for PreEnqueue.
 func (e *Evaluator) Preempting(pod *v1.Pod) bool { return e.evictor.busyFor(pod.UID) }
 

@@ -112,7 +112,7 @@ func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 			"pod", klog.KObj(e.preemptor), "node", e.node)
 	}
 	v.mu.Lock()
-	if v.running[e.preemptor.UID] == e { // otherwise the pod was released, tried again, and preempts anew
+	if v.running[e.preemptor.UID] == e { // otherwise the pod was released, tried again, and preempts again
 		delete(v.running, e.preemptor.UID)
 	}
 	v.mu.Unlock()
@@ -123,7 +123,7 @@ func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 	}
 }
 
-// busyFor tells whether the evictions for a pod have not come so far that it may be tried again: the last victim is not
+// busyFor reports whether the evictions for a pod have not come so far that it may be tried again: the last victim is not
 // deleted yet, as the informer has it.
 func (v *evictor) busyFor(preemptor types.UID) bool {
 	v.mu.Lock()
@@ -152,7 +152,7 @@ func (v *evictor) evictAll(ctx context.Context, e *eviction, victims []*v1.Pod) 
 }
 
 // evict takes back a pod that only the scheduler knows to have a node, and has any other deleted by the API server. It
-// tells whether that deletes it now.
+// reports whether that deletes it now.
 func (v *evictor) evict(ctx context.Context, e *eviction, victim *v1.Pod) (deleted bool, err error) {
 	note := fmt.Sprintf("Preempted by pod %s on node %s", e.preemptor.UID, e.node)
 	if v.takeBack(victim) {

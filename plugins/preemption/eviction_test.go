@@ -298,7 +298,7 @@ func TestPreempting(t *testing.T) {
 	}
 }
 
-// A pod that is released, tried again and preempts anew, while the end of its first eviction is still to be noted, stays
+// A pod that is released, tried again and preempts again, while the end of its first eviction is still to be noted, stays
 // held back for the second.
 func TestPreemptingAnew(t *testing.T) {
 	preemptor := pod("p", 10, "1")

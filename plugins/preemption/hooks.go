@@ -20,7 +20,7 @@ import (
 
 // Hooks are the decisions of a preemption that a plugin can make itself. Embed [DefaultHooks] to make only some of them.
 type Hooks interface {
-	// PodEligibleToPreemptOthers tells whether the pod may have others evicted now, and if not, why. The status is what
+	// PodEligibleToPreemptOthers reports whether the pod may have others evicted now, and if not, why. The status is what
 	// Filter said of the node that is nominated for the pod; it has no meaning where none is.
 	PodEligibleToPreemptOthers(ctx context.Context, pod *v1.Pod, nominatedNodeStatus *fwk.Status) (eligible bool, reason string)
 	// GetOffsetAndNumCandidates says, given the number of nodes on which eviction may help (at least one), at which of
@@ -57,10 +57,10 @@ type HooksOptions struct {
 	// MinCandidateNodesPercentage and MinCandidateNodesAbsolute say how many candidates are enough: the larger of a
 	// percentage of the nodes and a number. If both are zero, the defaults are taken.
 	MinCandidateNodesPercentage, MinCandidateNodesAbsolute int32
-	// IsEligiblePod tells whether a pod of lower priority on the node may be evicted for the preemptor; nil means that it
+	// IsEligiblePod reports whether a pod of lower priority on the node may be evicted for the preemptor; nil means that it
 	// always may. It is called concurrently.
 	IsEligiblePod func(node fwk.NodeInfo, victim fwk.PodInfo, preemptor *v1.Pod) bool
-	// MoreImportantVictim tells whether a is to be evicted only after b; it must order pods strictly. Nil means
+	// MoreImportantVictim reports whether a is to be evicted only after b; it must order pods strictly. Nil means
 	// [MoreImportantPod]. It is called concurrently.
 	MoreImportantVictim func(a, b fwk.PodInfo) bool
 }
@@ -123,7 +123,7 @@ func (h *DefaultHooks) PodEligibleToPreemptOthers(_ context.Context, pod *v1.Pod
 	return true, ""
 }
 
-// canPreempt tells whether a pod on a node may be evicted for another.
+// canPreempt reports whether a pod on a node may be evicted for another.
 func (h *DefaultHooks) canPreempt(node fwk.NodeInfo, victim fwk.PodInfo, preemptor *v1.Pod) bool {
 	return corev1helpers.PodPriority(victim.GetPod()) < corev1helpers.PodPriority(preemptor) && h.eligible(node, victim, preemptor)
 }

@@ -90,7 +90,7 @@ func (k *knownRuns) forgetChanged(nodes framework.IndexedSnapshot, budgets []*po
 	k.generation = nodes.Generation()
 }
 
-// settled tells whether the pods on a node will be ordered later as they are now. Pods that have not started count as
+// settled reports whether the pods on a node will be ordered later as they are now. Pods that have not started count as
 // starting now, which later is after others that are only about to.
 func settled(node fwk.NodeInfo, now time.Time) bool {
 	return !slices.ContainsFunc(framework.View(node).Pods(), func(info fwk.PodInfo) bool {

@@ -17,7 +17,7 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// MoreImportantPod tells whether a is to be evicted only after b: it has a higher priority or, with the same, has been
+// MoreImportantPod reports whether a is to be evicted only after b: it has a higher priority or, with the same, has been
 // running for longer. A pod that has not started counts as starting now.
 func MoreImportantPod(a, b *v1.Pod, now time.Time) bool {
 	if ofA, ofB := corev1helpers.PodPriority(a), corev1helpers.PodPriority(b); ofA != ofB {

@@ -10,7 +10,7 @@
 //   - Wakes on: a node is added or its taints change so that the pod now tolerates them all; the pod itself gets a
 //     toleration.
 //   - Reads: the tolerations of the pod and spec.taints of the node; pods on the node don't matter. The normalised
-//     score hangs on all nodes that are left.
+//     score depends on all nodes that are left.
 package tainttoleration
 
 import (

@@ -14,7 +14,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// carriedOut tells whether a plan that was written is carried out, as far as the informers show. It fails if it never
+// carriedOut reports whether a plan that was written is carried out, as far as the informers show. It fails if it never
 // will be.
 func (pl *Plugin) carriedOut(logger klog.Logger, p *plan, pod *v1.Pod, nodeName string) (bool, error) {
 	node, err := pl.nodes.Get(nodeName)
@@ -103,7 +103,7 @@ func (pl *Plugin) checkReachable(logger klog.Logger, volume *v1.PersistentVolume
 	return nil
 }
 
-// isOlder tells whether an object is an older version of another. Versions that can't be compared are not.
+// isOlder reports whether an object is an older version of another. Versions that can't be compared are not.
 func isOlder(object, than metav1.Object) bool {
 	order, err := resourceversion.CompareResourceVersion(object.GetResourceVersion(), than.GetResourceVersion())
 	return err == nil && order < 0

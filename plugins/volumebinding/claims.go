@@ -16,7 +16,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
 )
 
-// hasClaims tells whether the pod has any, and fails if one of them is not fit for use.
+// hasClaims reports whether the pod has any, and fails if one of them is not fit for use.
 func (pl *Plugin) hasClaims(pod *v1.Pod) (bool, error) {
 	found := false
 	for i := range pod.Spec.Volumes {
@@ -90,7 +90,7 @@ func (pl *Plugin) sortClaims(pod *v1.Pod) (*sortedClaims, error) {
 	return sorted, nil
 }
 
-// isBound tells whether a claim has a volume and the PV controller is done with it.
+// isBound reports whether a claim has a volume and the PV controller is done with it.
 func isBound(claim *v1.PersistentVolumeClaim) bool {
 	return claim.Spec.VolumeName != "" && metav1.HasAnnotation(claim.ObjectMeta, storagevolume.AnnBindCompleted)
 }

@@ -150,8 +150,8 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	return pl, nil
 }
 
-// standsStill tells whether the clock of the handle only moves when no plugin is at work, as in a simulation. To wait for
-// anything would be to wait for ever.
+// standsStill reports whether the clock of the handle only moves when no plugin is at work, as in a simulation. To wait for
+// anything would be to wait forever.
 func standsStill(handle fwk.Handle) bool {
 	timed, ok := handle.(interface {
 		Clock() clock.WithDelayedExecution

@@ -48,7 +48,7 @@ func (pl *Plugin) Unreserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, 
 	}
 }
 
-// allBound tells whether all claims of the pod are bound by now.
+// allBound reports whether all claims of the pod are bound by now.
 func (pl *Plugin) allBound(pod *v1.Pod) bool {
 	for i := range pod.Spec.Volumes {
 		name, ok := podvolumes.ClaimName(pod, &pod.Spec.Volumes[i])

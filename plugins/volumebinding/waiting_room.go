@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// checkInterval is how often a condition is checked while no claim or volume changes: it may also hang on nodes and pods.
+// checkInterval is how often a condition is checked while no claim or volume changes: it may also depend on nodes and pods.
 const checkInterval = time.Second
 
 // waitingRoom is where pods wait for their claims to be bound.

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// isRestricted tells whether a volume is an inline disk that two pods can't share as they like.
+// isRestricted reports whether a volume is an inline disk that two pods can't share as they like.
 func isRestricted(volume *v1.VolumeSource) bool {
 	return volume.GCEPersistentDisk != nil || volume.AWSElasticBlockStore != nil || volume.ISCSI != nil || volume.RBD != nil
 }
@@ -23,7 +23,7 @@ func hasRestrictedDisk(pod *v1.Pod) bool {
 	return false
 }
 
-// disksConflict tells whether two pods have a disk in common that one node can't give to both.
+// disksConflict reports whether two pods have a disk in common that one node can't give to both.
 func disksConflict(a, b *v1.Pod) bool {
 	for i := range a.Spec.Volumes {
 		disk := &a.Spec.Volumes[i].VolumeSource

@@ -59,7 +59,7 @@ func afterNodeDeleted(_ klog.Logger, pod *v1.Pod, deleted, _ *v1.Node) (fwk.Queu
 	return fwk.QueueSkip, nil
 }
 
-// shareClaim tells whether two pods of one namespace name the same claim.
+// shareClaim reports whether two pods of one namespace name the same claim.
 func shareClaim(a, b *v1.Pod) bool {
 	for i := range a.Spec.Volumes {
 		for j := range b.Spec.Volumes {

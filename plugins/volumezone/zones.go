@@ -55,7 +55,7 @@ func splitValues(value string) (sets.Set[string], bool) {
 	return values, true
 }
 
-// includes tells whether a node with the given labels is in the place. A label of the volume that is deprecated also
+// includes reports whether a node with the given labels is in the place. A label of the volume that is deprecated also
 // matches the label that replaced it.
 func (p *place) includes(nodeLabels map[string]string) bool {
 	value, found := nodeLabels[p.Label]
@@ -76,7 +76,7 @@ func replacement(label string) string {
 	return label
 }
 
-// isPlaced tells whether the labels of a node say where it is.
+// isPlaced reports whether the labels of a node say where it is.
 func isPlaced(nodeLabels map[string]string) bool {
 	for _, label := range zoneLabels() {
 		if _, found := nodeLabels[label]; found {

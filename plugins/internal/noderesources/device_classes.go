@@ -20,7 +20,7 @@ func NewDeviceClasses(handle fwk.Handle) DeviceClasses {
 	return DeviceClasses{handle: handle}
 }
 
-// Serve tells whether some DeviceClass stands for the resource.
+// Serve reports whether some DeviceClass stands for the resource.
 func (d DeviceClasses) Serve(name v1.ResourceName) bool {
 	if d.handle == nil {
 		return false

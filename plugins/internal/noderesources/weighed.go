@@ -52,7 +52,7 @@ func (w *Weighed) Allocatable(nodeInfo fwk.NodeInfo, requested int64) int64 {
 	return Amount(framework.View(nodeInfo).Allocatable(), w.Name)
 }
 
-// IsComputeResource tells whether the resource is CPU or memory.
+// IsComputeResource reports whether the resource is CPU or memory.
 func (w *Weighed) IsComputeResource() bool {
 	return w.Name == v1.ResourceCPU || w.Name == v1.ResourceMemory
 }

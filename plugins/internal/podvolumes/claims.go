@@ -22,7 +22,7 @@ func ClaimName(pod *v1.Pod, volume *v1.Volume) (name string, ok bool) {
 	return "", false
 }
 
-// Names tells whether a volume of the pod names the claim. Claims made for ephemeral volumes don't count.
+// Names reports whether a volume of the pod names the claim. Claims made for ephemeral volumes don't count.
 func Names(pod *v1.Pod, claim *v1.PersistentVolumeClaim) bool {
 	if pod.Namespace != claim.Namespace {
 		return false
@@ -35,7 +35,7 @@ func Names(pod *v1.Pod, claim *v1.PersistentVolumeClaim) bool {
 	return false
 }
 
-// Uses tells whether the pod uses the claim: it names it, or has an ephemeral volume for which it is made.
+// Uses reports whether the pod uses the claim: it names it, or has an ephemeral volume for which it is made.
 func Uses(pod *v1.Pod, claim *v1.PersistentVolumeClaim) bool {
 	if pod.Namespace != claim.Namespace {
 		return false

@@ -23,7 +23,7 @@ func NewCSINodes(handle fwk.Handle, factory informers.SharedInformerFactory) CSI
 	return factory.Storage().V1().CSINodes().Lister()
 }
 
-// IsMigrated tells whether a CSI driver has taken over the volumes of an in-tree volume plugin, given by its name.
+// IsMigrated reports whether a CSI driver has taken over the volumes of an in-tree volume plugin, given by its name.
 func IsMigrated(inTreePlugin string) bool {
 	switch inTreePlugin {
 	case plugins.AWSEBSInTreePluginName, plugins.GCEPDInTreePluginName, plugins.AzureDiskInTreePluginName,

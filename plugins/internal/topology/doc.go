@@ -4,7 +4,7 @@
 // Package topology is what plugins keep from one scheduling cycle to the next when their answers depend on the pods of
 // many nodes. A domain is the nodes that have the same value for a topology key, which is the name of a label.
 //
-// [Domains] numbers the domains of a topology key, and has that of every node by node index; an [Index] shares them.
+// [Domains] numbers the domains of a topology key, and has that of every node by node index; an [SharedDomains] shares them.
 // Tables made on top of that are brought up to date from the nodes that changed, see [Changes]. [Sparse] holds numbers of
 // which most are zero. [IndexedNodesOf] gives nodes indexes where a snapshot has none, so that there is one way to count,
 // whether or not what is counted can be kept.

@@ -9,7 +9,7 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// None is the domain of a node that lacks the topology key, and of a slot without a node.
+// None is the domain of a node that lacks the topology key, and of an index without a node.
 const None int32 = -1
 
 // Unnamed is the domain of the nodes whose value for the topology key is the empty text.
@@ -27,9 +27,9 @@ type Domains struct {
 	// nodes is how many nodes a domain has, and known how many domains have any.
 	nodes   []int32
 	known   int
-	bySlot  []int32
+	byNode  []int32
 	lacking int
-	present []bool // by slot: whether there is a node
+	present []bool // by node index: whether there is a node
 }
 
 func newDomains(key string) *Domains {
@@ -39,8 +39,8 @@ func newDomains(key string) *Domains {
 // Key is the topology key.
 func (d *Domains) Key() string { return d.key }
 
-// BySlot returns the domain of the node in each slot. It must not be changed, and is good until the snapshot changes.
-func (d *Domains) BySlot() []int32 { return d.bySlot }
+// ByNode returns the domain of each node, by node index. It must not be changed, and is good until the snapshot changes.
+func (d *Domains) ByNode() []int32 { return d.byNode }
 
 // Size is larger than every number of a domain.
 func (d *Domains) Size() int { return len(d.values) }
@@ -51,7 +51,7 @@ func (d *Domains) Known() int { return d.known }
 // Lacking is how many nodes lack the topology key.
 func (d *Domains) Lacking() int { return d.lacking }
 
-// HasNodes tells whether a domain has nodes.
+// HasNodes reports whether a domain has nodes.
 func (d *Domains) HasNodes(domain int32) bool { return d.nodes[domain] > 0 }
 
 // Number returns the number of a domain that has nodes, None if there is no such domain.
@@ -67,30 +67,30 @@ func (d *Domains) sync(nodes framework.IndexedSnapshot, changes *Changes) {
 	if d.generation == nodes.Generation() {
 		return
 	}
-	for len(d.bySlot) < nodes.IndexCount() {
-		d.bySlot, d.present = append(d.bySlot, None), append(d.present, false)
+	for len(d.byNode) < nodes.IndexCount() {
+		d.byNode, d.present = append(d.byNode, None), append(d.present, false)
 	}
-	for _, slot := range changes.Since(nodes, d.generation) {
-		info := nodes.NodeAt(slot)
+	for _, index := range changes.Since(nodes, d.generation) {
+		info := nodes.NodeAt(index)
 		if info == nil || info.Node() == nil {
-			d.set(slot, None, false)
+			d.set(index, None, false)
 			continue
 		}
 		value, ok := info.Node().Labels[d.key]
 		switch {
 		case !ok:
-			d.set(slot, None, true)
-		case d.bySlot[slot] == None || d.values[d.bySlot[slot]] != value:
-			d.set(slot, d.numberFor(value), true)
+			d.set(index, None, true)
+		case d.byNode[index] == None || d.values[d.byNode[index]] != value:
+			d.set(index, d.numberFor(value), true)
 		}
 	}
 	d.generation = nodes.Generation()
 }
 
-// set moves a slot into a domain.
-func (d *Domains) set(slot int, domain int32, present bool) {
-	before := d.bySlot[slot]
-	if d.present[slot] && before == None {
+// set moves the node at an index into a domain.
+func (d *Domains) set(index int, domain int32, present bool) {
+	before := d.byNode[index]
+	if d.present[index] && before == None {
 		d.lacking--
 	}
 	if domain != None {
@@ -107,7 +107,7 @@ func (d *Domains) set(slot int, domain int32, present bool) {
 	if present && domain == None {
 		d.lacking++
 	}
-	d.bySlot[slot], d.present[slot] = domain, present
+	d.byNode[index], d.present[index] = domain, present
 }
 
 func (d *Domains) numberFor(value string) int32 {
@@ -135,24 +135,24 @@ func (d *Domains) release(domain int32) {
 	d.free = append(d.free, domain)
 }
 
-// maxShared is how many topology keys an index remembers; there are few, unless somebody makes them up.
+// maxShared is how many topology keys are remembered; a cluster uses few.
 const maxShared = 64
 
-// Index finds the domains of topology keys, so that they are shared. The zero value is empty. It is not safe for
-// concurrent use. An index serves one snapshot.
-type Index struct {
+// SharedDomains has the domains of topology keys, so that all tables on one snapshot share them. The zero value is empty. It
+// is not safe for concurrent use.
+type SharedDomains struct {
 	// Changes are those of the snapshot.
 	Changes Changes
 	all     []*Domains
 }
 
-// Sync brings domains up to date that came from this index.
-func (x *Index) Sync(nodes framework.IndexedSnapshot, domains *Domains) {
+// Sync brings domains up to date that came from here.
+func (x *SharedDomains) Sync(nodes framework.IndexedSnapshot, domains *Domains) {
 	domains.sync(nodes, &x.Changes)
 }
 
 // Domains returns the domains of a topology key, up to date with the snapshot.
-func (x *Index) Domains(nodes framework.IndexedSnapshot, key string) *Domains {
+func (x *SharedDomains) Domains(nodes framework.IndexedSnapshot, key string) *Domains {
 	at := slices.IndexFunc(x.all, func(d *Domains) bool { return d.key == key })
 	if at < 0 {
 		if len(x.all) == maxShared {

@@ -16,24 +16,24 @@ import (
 func TestDomainsFollowNodes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
-		var slots fixture.IndexedNodes
-		var index topology.Index
+		var nodes fixture.IndexedNodes
+		var shared topology.SharedDomains
 		for step := range 200 {
-			slot := random.IntN(8)
-			name := fmt.Sprintf("n%d", slot)
+			index := random.IntN(8)
+			name := fmt.Sprintf("n%d", index)
 			switch labels := map[string]string{"zone": fmt.Sprintf("z%d", random.IntN(20))}; random.IntN(5) {
 			case 0:
-				slots.Set(slot, nil)
+				nodes.Set(index, nil)
 			case 1:
-				slots.Set(slot, fixture.NodeInfo(fixture.Node(name)))
+				nodes.Set(index, fixture.NodeInfo(fixture.Node(name)))
 			case 2:
 				labels["zone"] = ""
 				fallthrough
 			default:
-				slots.Set(slot, fixture.NodeInfo(fixture.Node(name, fixture.NodeLabels(labels))))
+				nodes.Set(index, fixture.NodeInfo(fixture.Node(name, fixture.NodeLabels(labels))))
 			}
 			if random.IntN(3) > 0 {
-				check(t, index.Domains(&slots, "zone"), &slots)
+				check(t, shared.Domains(&nodes, "zone"), &nodes)
 			}
 			if t.Failed() {
 				t.Fatalf("after %d steps", step)
@@ -42,14 +42,14 @@ func TestDomainsFollowNodes(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, d *topology.Domains, slots *fixture.IndexedNodes) {
+func check(t *testing.T, d *topology.Domains, nodes *fixture.IndexedNodes) {
 	t.Helper()
 	values, lacking := map[string]int32{}, 0
-	for slot, domain := range d.BySlot() {
-		info := slots.NodeAt(slot)
+	for index, domain := range d.ByNode() {
+		info := nodes.NodeAt(index)
 		if info == nil {
 			if domain != topology.None {
-				t.Errorf("slot %d without a node is in domain %d", slot, domain)
+				t.Errorf("slot %d without a node is in domain %d", index, domain)
 			}
 			continue
 		}
@@ -58,7 +58,7 @@ func check(t *testing.T, d *topology.Domains, slots *fixture.IndexedNodes) {
 			lacking++
 		}
 		if ok != (domain != topology.None) || ok && d.Number(value) != domain {
-			t.Errorf("slot %d with zone %q is in domain %d, want %d", slot, value, domain, d.Number(value))
+			t.Errorf("slot %d with zone %q is in domain %d, want %d", index, value, domain, d.Number(value))
 		}
 		if ok {
 			values[value] = domain

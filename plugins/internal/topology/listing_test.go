@@ -15,9 +15,9 @@ import (
 )
 
 func TestSlotsOf(t *testing.T) {
-	var slots fixture.IndexedNodes
-	slots.Fill([]*framework.NodeInfo{fixture.NodeInfo(fixture.Node("a")), fixture.NodeInfo(fixture.Node("b"))})
-	list, _ := slots.List()
+	var nodes fixture.IndexedNodes
+	nodes.Fill([]*framework.NodeInfo{fixture.NodeInfo(fixture.Node("a")), fixture.NodeInfo(fixture.Node("b"))})
+	list, _ := nodes.List()
 	other := []fwk.NodeInfo{list[0], fixture.NodeInfo(fixture.Node("c"))}
 	tests := []struct {
 		name     string
@@ -25,10 +25,10 @@ func TestSlotsOf(t *testing.T) {
 		nodes    []fwk.NodeInfo
 		lasting  bool
 	}{
-		{"the list of the snapshot", &slots, list, true},
-		{"a copy, in which nodes may differ", &slots, slices.Clone(list), false},
-		{"other nodes, as many", &slots, other, false},
-		{"fewer nodes", &slots, list[:1], false},
+		{"the list of the snapshot", &nodes, list, true},
+		{"a copy, in which nodes may differ", &nodes, slices.Clone(list), false},
+		{"other nodes, as many", &nodes, other, false},
+		{"fewer nodes", &nodes, list[:1], false},
 		{"a snapshot without slots", (&fixture.Handle{}).SnapshotSharedLister(), list, false},
 		{"no snapshot", nil, list, false},
 	}
@@ -41,9 +41,9 @@ func TestSlotsOf(t *testing.T) {
 			if found.NodeCount() != len(tt.nodes) {
 				t.Fatalf("%d nodes, want %d", found.NodeCount(), len(tt.nodes))
 			}
-			for slot, node := range tt.nodes {
-				if found.NodeAt(slot) != node {
-					t.Errorf("slot %d has node %s, want %s", slot, found.NodeAt(slot).Node().Name, node.Node().Name)
+			for index, node := range tt.nodes {
+				if found.NodeAt(index) != node {
+					t.Errorf("slot %d has node %s, want %s", index, found.NodeAt(index).Node().Name, node.Node().Name)
 				}
 			}
 		})

@@ -57,7 +57,7 @@ func BenchmarkDecision(b *testing.B) {
 func TestDecisionsAllocateLittle(t *testing.T) {
 	for name, pod := range steadyPods() {
 		t.Run(name, func(t *testing.T) {
-			// The state itself is made anew every time, too.
+			// The state itself is made again every time, too.
 			limit := 22.0
 			if name == "plain" {
 				limit = 4

@@ -16,19 +16,19 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
-// otherTerms are the distinct terms of the pods on nodes, with how much they weigh in each domain. So a pod is compared
+// existingTerms are the distinct terms of the pods on nodes, with the sum of their weights in each domain. So a pod is compared
 // with every distinct term that may match it, however many pods have that term.
-type otherTerms struct {
-	// podsOf returns the pods of a node that may have terms, and termsOf the terms of a pod that are wanted here.
+type existingTerms struct {
+	// podsOf returns the pods of a node that may have terms, and termsOf the terms of a pod that count here.
 	podsOf  func(fwk.NodeInfo) []fwk.PodInfo
-	termsOf func(fwk.PodInfo) []weighedTerm
+	termsOf func(fwk.PodInfo) []weightedTerm
 
 	generation int64
-	slots      []slotTerms
-	byKey      map[string]*otherTerm
+	byNode     []nodeTerms
+	byKey      map[string]*existingTerm
 	// byLabel has the terms which match only pods with a certain label, and rest the others.
-	byLabel map[label][]*otherTerm
-	rest    []*otherTerm
+	byLabel map[label][]*existingTerm
+	rest    []*existingTerm
 	// domains has the domains in use, and by how many terms.
 	domains map[*topology.Domains]int
 	key     []byte
@@ -36,14 +36,14 @@ type otherTerms struct {
 
 type label struct{ name, value string }
 
-// weighedTerm is a term of a pod, and what it is worth where it matches.
-type weighedTerm struct {
+// weightedTerm is a term of a pod and its weight where it matches.
+type weightedTerm struct {
 	term   *fwk.AffinityTerm
 	weight int64
 }
 
-// otherTerm is a term that pods on nodes have.
-type otherTerm struct {
+// existingTerm is a term that pods on nodes have.
+type existingTerm struct {
 	key     string
 	term    *fwk.AffinityTerm
 	domains *topology.Domains
@@ -54,8 +54,8 @@ type otherTerm struct {
 	uses    int
 }
 
-// slotTerms is what the node in a slot was counted for.
-type slotTerms struct {
+// nodeTerms is what a node was counted for.
+type nodeTerms struct {
 	node *v1.Node
 	pods []podTerms
 }
@@ -66,42 +66,42 @@ type podTerms struct {
 }
 
 type termUse struct {
-	*otherTerm
+	*existingTerm
 	weight int64
 	domain int32
 }
 
-func newOtherTerms(podsOf func(fwk.NodeInfo) []fwk.PodInfo, termsOf func(fwk.PodInfo) []weighedTerm) *otherTerms {
-	return &otherTerms{
+func newExistingTerms(podsOf func(fwk.NodeInfo) []fwk.PodInfo, termsOf func(fwk.PodInfo) []weightedTerm) *existingTerms {
+	return &existingTerms{
 		podsOf: podsOf, termsOf: termsOf,
-		byKey: map[string]*otherTerm{}, byLabel: map[label][]*otherTerm{}, domains: map[*topology.Domains]int{},
+		byKey: map[string]*existingTerm{}, byLabel: map[label][]*existingTerm{}, domains: map[*topology.Domains]int{},
 	}
 }
 
 // sync brings the terms up to date with the nodes that changed.
-func (o *otherTerms) sync(nodes framework.IndexedSnapshot, index *topology.Index) {
+func (o *existingTerms) sync(nodes framework.IndexedSnapshot, shared *topology.SharedDomains) {
 	if o.generation == nodes.Generation() {
 		return
 	}
 	for domains := range o.domains {
-		index.Sync(nodes, domains)
+		shared.Sync(nodes, domains)
 	}
-	for len(o.slots) < nodes.IndexCount() {
-		o.slots = append(o.slots, slotTerms{})
+	for len(o.byNode) < nodes.IndexCount() {
+		o.byNode = append(o.byNode, nodeTerms{})
 	}
-	for _, slot := range index.Changes.Since(nodes, o.generation) {
-		o.recount(slot, nodes, index)
+	for _, index := range shared.Changes.Since(nodes, o.generation) {
+		o.recount(index, nodes, shared)
 	}
 	o.generation = nodes.Generation()
 }
 
-// recount counts the pods of a slot that are new there, and takes back those that are gone. Pods are compared by their
+// recount counts the pods of a node that are new there, and uncounts those that are gone. Pods are compared by their
 // place in memory: of a pod that changed there is a new one.
-func (o *otherTerms) recount(slot int, nodes framework.IndexedSnapshot, index *topology.Index) {
-	known := &o.slots[slot]
+func (o *existingTerms) recount(index int, nodes framework.IndexedSnapshot, shared *topology.SharedDomains) {
+	known := &o.byNode[index]
 	var node *v1.Node
 	var pods []fwk.PodInfo
-	if info := nodes.NodeAt(slot); info != nil && info.Node() != nil {
+	if info := nodes.NodeAt(index); info != nil && info.Node() != nil {
 		node, pods = info.Node(), o.podsOf(info)
 	}
 	same := 0
@@ -119,11 +119,11 @@ func (o *otherTerms) recount(slot int, nodes framework.IndexedSnapshot, index *t
 		if at := slices.IndexFunc(gone, func(p podTerms) bool { return p.info == info }); at >= 0 {
 			entry.terms = slices.Clone(gone[at].terms)
 		} else {
-			entry.terms = o.termUses(info, nodes, index)
+			entry.terms = o.termUses(info, nodes, shared)
 		}
 		for i := range entry.terms {
 			use := &entry.terms[i]
-			use.domain = use.domains.BySlot()[slot]
+			use.domain = use.domains.ByNode()[index]
 			use.count(1)
 		}
 		known.pods = append(known.pods, entry)
@@ -132,7 +132,7 @@ func (o *otherTerms) recount(slot int, nodes framework.IndexedSnapshot, index *t
 		for _, use := range gone[i].terms {
 			use.count(-1)
 			if use.uses == 0 {
-				o.remove(use.otherTerm)
+				o.remove(use.existingTerm)
 			}
 		}
 	}
@@ -147,18 +147,18 @@ func (u *termUse) count(sign int) {
 	}
 }
 
-// termUses finds the terms of a pod.
-func (o *otherTerms) termUses(info fwk.PodInfo, nodes framework.IndexedSnapshot, index *topology.Index) []termUse {
+// termUses returns the terms of a pod.
+func (o *existingTerms) termUses(info fwk.PodInfo, nodes framework.IndexedSnapshot, shared *topology.SharedDomains) []termUse {
 	terms := o.termsOf(info)
 	uses := make([]termUse, len(terms))
 	for i, t := range terms {
 		o.key = appendTerm(o.key[:0], t.term)
 		found := o.byKey[string(o.key)]
 		if found == nil {
-			found = &otherTerm{key: string(o.key), term: t.term, domains: index.Domains(nodes, t.term.TopologyKey)}
+			found = &existingTerm{key: string(o.key), term: t.term, domains: shared.Domains(nodes, t.term.TopologyKey)}
 			o.add(found)
 		}
-		uses[i] = termUse{otherTerm: found, weight: t.weight}
+		uses[i] = termUse{existingTerm: found, weight: t.weight}
 	}
 	return uses
 }
@@ -182,7 +182,7 @@ func appendSelector(key []byte, selector labels.Selector) []byte {
 	return framework.AppendKeyString(append(key, 1), selector.String())
 }
 
-func (o *otherTerms) add(term *otherTerm) {
+func (o *existingTerms) add(term *existingTerm) {
 	o.byKey[term.key] = term
 	o.domains[term.domains]++
 	switch l, restricted, selects := requiredLabel(term.term.Selector); {
@@ -193,7 +193,7 @@ func (o *otherTerms) add(term *otherTerm) {
 	}
 }
 
-func (o *otherTerms) remove(term *otherTerm) {
+func (o *existingTerms) remove(term *existingTerm) {
 	if o.byKey[term.key] != term {
 		return
 	}
@@ -201,7 +201,7 @@ func (o *otherTerms) remove(term *otherTerm) {
 	if o.domains[term.domains]--; o.domains[term.domains] == 0 {
 		delete(o.domains, term.domains)
 	}
-	isTerm := func(other *otherTerm) bool { return other == term }
+	isTerm := func(other *existingTerm) bool { return other == term }
 	switch l, restricted, selects := requiredLabel(term.term.Selector); {
 	case restricted:
 		if o.byLabel[l] = slices.DeleteFunc(o.byLabel[l], isTerm); len(o.byLabel[l]) == 0 {
@@ -231,7 +231,7 @@ func requiredLabel(selector labels.Selector) (_ label, restricted, selects bool)
 }
 
 // matching returns the terms with pods in some domain that match a pod of a namespace with the given labels.
-func (o *otherTerms) matching(pod *v1.Pod, namespaceLabels labels.Set) (found []*otherTerm) {
+func (o *existingTerms) matching(pod *v1.Pod, namespaceLabels labels.Set) (found []*existingTerm) {
 	if len(o.byKey) == 0 {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (o *otherTerms) matching(pod *v1.Pod, namespaceLabels labels.Set) (found []
 	return found
 }
 
-func appendMatching(found, terms []*otherTerm, pod *v1.Pod, namespaceLabels labels.Set) []*otherTerm {
+func appendMatching(found, terms []*existingTerm, pod *v1.Pod, namespaceLabels labels.Set) []*existingTerm {
 	for _, t := range terms {
 		if t.pods > 0 && t.term.Matches(pod, namespaceLabels) {
 			found = append(found, t)
@@ -252,7 +252,7 @@ func appendMatching(found, terms []*otherTerm, pod *v1.Pod, namespaceLabels labe
 }
 
 // weight returns the weight in the domain that a node with these labels is in.
-func (t *otherTerm) weight(nodeLabels map[string]string) int64 {
+func (t *existingTerm) weight(nodeLabels map[string]string) int64 {
 	value, ok := nodeLabels[t.term.TopologyKey]
 	if !ok {
 		return 0

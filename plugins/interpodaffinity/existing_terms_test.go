@@ -29,9 +29,9 @@ func TestTermsOfPodsThatAreGoneAreForgotten(t *testing.T) {
 	node := func(pods ...*v1.Pod) *framework.NodeInfo {
 		return fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(map[string]string{"zone": "z"})), pods...)
 	}
-	var slots fixture.IndexedNodes
-	var index topology.Index
-	terms := newOtherTerms(fwk.NodeInfo.GetPodsWithRequiredAntiAffinity, repellingTerms)
+	var snapshot fixture.IndexedNodes
+	var domains topology.SharedDomains
+	terms := newExistingTerms(fwk.NodeInfo.GetPodsWithRequiredAntiAffinity, antiAffinityTerms)
 	for range 3 {
 		for _, now := range []struct {
 			node  *framework.NodeInfo
@@ -43,8 +43,8 @@ func TestTermsOfPodsThatAreGoneAreForgotten(t *testing.T) {
 			{node(), 0},
 			{nil, 0},
 		} {
-			slots.Set(0, now.node)
-			terms.sync(&slots, &index)
+			snapshot.Set(0, now.node)
+			terms.sync(&snapshot, &domains)
 			listed := len(terms.rest)
 			for _, some := range terms.byLabel {
 				listed += len(some)

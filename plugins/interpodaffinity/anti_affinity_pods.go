@@ -14,28 +14,28 @@ import (
 
 // The indexes of the pods with required anti-affinity that are on nodes.
 const (
-	// repellingByNode is by the name of the node.
-	repellingByNode = "requiredAntiAffinity.spec.nodeName"
-	// repellingByKey is by the topology keys of the terms.
-	repellingByKey = "requiredAntiAffinity.topologyKey"
+	// antiAffinityByNode is by the name of the node.
+	antiAffinityByNode = "requiredAntiAffinity.spec.nodeName"
+	// antiAffinityByKey is by the topology keys of the terms.
+	antiAffinityByKey = "requiredAntiAffinity.topologyKey"
 )
 
-// indexRepelling returns the pods of an informer with the indexes, which another profile may have added.
-func indexRepelling(informer clientcache.SharedIndexInformer) (clientcache.Indexer, error) {
+// indexAntiAffinityPods returns the pods of an informer with the indexes, which another profile may have added.
+func indexAntiAffinityPods(informer clientcache.SharedIndexInformer) (clientcache.Indexer, error) {
 	indexer := informer.GetIndexer()
-	if _, found := indexer.GetIndexers()[repellingByNode]; found {
+	if _, found := indexer.GetIndexers()[antiAffinityByNode]; found {
 		return indexer, nil
 	}
 	err := informer.AddIndexers(clientcache.Indexers{
-		repellingByNode: func(object any) ([]string, error) {
-			pod, terms := repelling(object)
+		antiAffinityByNode: func(object any) ([]string, error) {
+			pod, terms := antiAffinityOf(object)
 			if len(terms) == 0 {
 				return nil, nil
 			}
 			return []string{pod.Spec.NodeName}, nil
 		},
-		repellingByKey: func(object any) ([]string, error) {
-			_, terms := repelling(object)
+		antiAffinityByKey: func(object any) ([]string, error) {
+			_, terms := antiAffinityOf(object)
 			keys := sets.New[string]()
 			for i := range terms {
 				keys.Insert(terms[i].TopologyKey)
@@ -49,8 +49,8 @@ func indexRepelling(informer clientcache.SharedIndexInformer) (clientcache.Index
 	return indexer, nil
 }
 
-// repelling returns a pod on a node and its required anti-affinity; no terms for everything else.
-func repelling(object any) (*v1.Pod, []v1.PodAffinityTerm) {
+// antiAffinityOf returns a pod on a node and its required anti-affinity; no terms for everything else.
+func antiAffinityOf(object any) (*v1.Pod, []v1.PodAffinityTerm) {
 	pod, ok := object.(*v1.Pod)
 	if !ok || pod.Spec.NodeName == "" {
 		return nil, nil
@@ -58,18 +58,18 @@ func repelling(object any) (*v1.Pod, []v1.PodAffinityTerm) {
 	return pod, fwk.GetPodAntiAffinityTerms(pod.Spec.Affinity)
 }
 
-// repellingNear returns the pods that may have kept others out of the domains that a node leaves: if it is deleted, those
+// antiAffinityNear returns the pods that may have kept others out of the domains that a node leaves: if it is deleted, those
 // on it; otherwise also those that may be elsewhere in such a domain, and kept pods off the node.
-func (pl *Plugin) repellingNear(node *v1.Node, changed *v1.Node) ([]any, error) {
+func (pl *Plugin) antiAffinityNear(node *v1.Node, changed *v1.Node) ([]any, error) {
 	if changed == nil {
-		return pl.repelling.ByIndex(repellingByNode, node.Name)
+		return pl.antiAffinityPods.ByIndex(antiAffinityByNode, node.Name)
 	}
 	var found []any
 	for key, value := range node.Labels {
 		if now, has := changed.Labels[key]; has && now == value {
 			continue
 		}
-		withKey, err := pl.repelling.ByIndex(repellingByKey, key)
+		withKey, err := pl.antiAffinityPods.ByIndex(antiAffinityByKey, key)
 		if err != nil {
 			return nil, err
 		}
@@ -78,10 +78,10 @@ func (pl *Plugin) repellingNear(node *v1.Node, changed *v1.Node) ([]any, error) 
 	return found, nil
 }
 
-// domainLeft tells whether a pod has anti-affinity to the waiting pod, and the node leaves the domain that it may have
+// domainLeft reports whether a pod has anti-affinity to the waiting pod, and the node leaves the domain that it may have
 // kept the pod out of. The changed node is nil if it is deleted.
 func (pl *Plugin) domainLeft(pod *v1.Pod, node *v1.Node, changed *v1.Node) (bool, error) {
-	near, err := pl.repellingNear(node, changed)
+	near, err := pl.antiAffinityNear(node, changed)
 	if err != nil || len(near) == 0 {
 		return false, err
 	}

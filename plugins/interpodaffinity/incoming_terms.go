@@ -18,8 +18,9 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
-// wishes are the terms of pods that are written alike, and the pods on nodes that match them.
-type wishes struct {
+// incomingTerms are the terms of an incoming pod, and of all pods with the same ones, and the existing pods that match them.
+// Incoming is the pod being scheduled, existing are the pods on nodes.
+type incomingTerms struct {
 	// affinity has the pods that match all required affinity terms, nil without any; antiAffinity has those of each
 	// required anti-affinity term.
 	affinity     *matches
@@ -33,8 +34,8 @@ type preference struct {
 	weight int64
 }
 
-// Bytes is roughly how much memory the wishes take.
-func (w *wishes) Bytes() int {
+// Bytes is roughly how much memory the terms take.
+func (w *incomingTerms) Bytes() int {
 	bytes := 512
 	if w.affinity != nil {
 		bytes += w.affinity.bytes()
@@ -48,8 +49,8 @@ func (w *wishes) Bytes() int {
 	return bytes
 }
 
-// requires tells whether any term is required.
-func (w *wishes) requires() bool { return w.affinity != nil || len(w.antiAffinity) > 0 }
+// requires reports whether any term is required.
+func (w *incomingTerms) requires() bool { return w.affinity != nil || len(w.antiAffinity) > 0 }
 
 // unparsable is what is wrong with the terms of a pod.
 type unparsable struct{ error }
@@ -57,7 +58,7 @@ type unparsable struct{ error }
 // Unwrap returns the error of the parser.
 func (u unparsable) Unwrap() error { return u.error }
 
-// writtenTerm is a term as it is written; list tells which one it is in.
+// writtenTerm is a term as it is written; list says which one it is in.
 type writtenTerm struct {
 	*v1.PodAffinityTerm
 	list   byte
@@ -90,39 +91,40 @@ func preferredTerms(terms []writtenTerm, list byte, preferred []v1.WeightedPodAf
 	return terms
 }
 
-// hasTerms tells whether a pod has affinity or anti-affinity to pods.
+// hasTerms reports whether a pod has affinity or anti-affinity to pods.
 func hasTerms(pod *v1.Pod) bool {
 	affinity := pod.Spec.Affinity
 	return affinity != nil && (affinity.PodAffinity != nil || affinity.PodAntiAffinity != nil)
 }
 
-// wishesOf returns the wishes of a pod, not up to date. Those that last are shared with pods that are alike.
-func (pl *Plugin) wishesOf(pod *v1.Pod, c *counted) (*wishes, error) {
+// incomingTermsOf returns the terms of a pod, whose matches are not up to date. Terms that last are shared with pods that
+// are alike.
+func (pl *Plugin) incomingTermsOf(pod *v1.Pod, c *snapshotCounts) (*incomingTerms, error) {
 	if !hasTerms(pod) {
-		return &pl.noWishes, nil
+		return &pl.noIncomingTerms, nil
 	}
 	c.written = writtenTerms(c.written[:0], pod)
-	key, selected, err := pl.appendWishes(c.key[:0], pod.Namespace, c.written)
+	key, selected, err := pl.appendIncomingTerms(c.key[:0], pod.Namespace, c.written)
 	c.key = key
 	if err != nil {
 		return nil, err
 	}
-	c.wishes.EndCycle() // measures those of the pod before this one
-	if found := c.wishes.Get(key); found != nil {
+	c.incoming.EndCycle() // measures those of the pod before this one
+	if found := c.incoming.Get(key); found != nil {
 		return found.Value, nil
 	}
 	parsed, err := framework.NewPodInfo(pod)
 	if err != nil { // preferred terms that do not parse make the pod invalid too
 		return nil, unparsable{err}
 	}
-	made := newWishes(parsed, selected, c)
-	c.wishes.Put(key, made)
+	made := newIncomingTerms(parsed, selected, c)
+	c.incoming.Put(key, made)
 	return made, nil
 }
 
-// appendWishes appends everything that the meaning of a pod's terms hangs on, and returns the namespaces that each term
-// selects by label, in the order of writtenTerms, nil if none does.
-func (pl *Plugin) appendWishes(key []byte, namespace string, terms []writtenTerm) (_ []byte, selected [][]string, _ error) {
+// appendIncomingTerms appends everything that the meaning of a pod's terms depends on, and returns the namespaces that each
+// term selects by label, in the order of writtenTerms, nil if none does.
+func (pl *Plugin) appendIncomingTerms(key []byte, namespace string, terms []writtenTerm) (_ []byte, selected [][]string, _ error) {
 	key = framework.AppendKeyString(key, namespace)
 	for i, term := range terms {
 		key = framework.AppendKeyInt(append(key, term.list), int64(term.weight))
@@ -164,10 +166,10 @@ func (pl *Plugin) selectedNamespaces(written *metav1.LabelSelector) ([]string, e
 	return names, nil
 }
 
-// newWishes makes the wishes of a pod, whose terms must not be shared; selected has the namespaces that terms select by
-// label, which are noted in the terms, so that they need not be looked up for every pod on a node. A term that selects
-// all namespaces is left as it is.
-func newWishes(parsed *framework.PodInfo, selected [][]string, c *counted) *wishes {
+// newIncomingTerms makes the terms of a pod from parsed ones, which must not be shared. Selected has the namespaces that
+// terms select by label. They are noted in the terms, so that they need not be looked up for every pod on a node. A term
+// that selects all namespaces is left as it is.
+func newIncomingTerms(parsed *framework.PodInfo, selected [][]string, c *snapshotCounts) *incomingTerms {
 	number := 0
 	resolve := func(term *fwk.AffinityTerm) {
 		if requirements, selects := term.NamespaceSelector.Requirements(); selects && len(requirements) > 0 {
@@ -176,23 +178,23 @@ func newWishes(parsed *framework.PodInfo, selected [][]string, c *counted) *wish
 		}
 		number++
 	}
-	made := &wishes{}
+	made := &incomingTerms{}
 	requiredAffinity, requiredAntiAffinity := parsed.GetRequiredAffinityTerms(), parsed.GetRequiredAntiAffinityTerms()
 	for i := range requiredAffinity {
 		resolve(&requiredAffinity[i])
 	}
 	if len(requiredAffinity) > 0 {
-		made.affinity = newMatches(requiredAffinity, c.nodes, &c.index)
+		made.affinity = newMatches(requiredAffinity, c.nodes, &c.domains)
 	}
 	for i := range requiredAntiAffinity {
 		resolve(&requiredAntiAffinity[i])
-		made.antiAffinity = append(made.antiAffinity, newMatches(requiredAntiAffinity[i:i+1], c.nodes, &c.index))
+		made.antiAffinity = append(made.antiAffinity, newMatches(requiredAntiAffinity[i:i+1], c.nodes, &c.domains))
 	}
 	prefer := func(terms []fwk.WeightedAffinityTerm, sign int64) {
 		for i := range terms {
 			resolve(&terms[i].AffinityTerm)
 			one := []fwk.AffinityTerm{terms[i].AffinityTerm}
-			made.preferred = append(made.preferred, preference{newMatches(one, c.nodes, &c.index), sign * int64(terms[i].Weight)})
+			made.preferred = append(made.preferred, preference{newMatches(one, c.nodes, &c.domains), sign * int64(terms[i].Weight)})
 		}
 	}
 	prefer(parsed.GetPreferredAffinityTerms(), 1)
@@ -200,64 +202,64 @@ func newWishes(parsed *framework.PodInfo, selected [][]string, c *counted) *wish
 	return made
 }
 
-// counted is everything that is kept about the pods on the nodes of one snapshot. The plugin's lock guards changes; what
-// a cycle has brought up to date is read without it, until the snapshot changes.
-type counted struct {
-	nodes  framework.IndexedSnapshot
-	index  topology.Index
-	wishes lru.Cache[*wishes]
+// snapshotCounts is everything that is kept about the pods on the nodes of one snapshot. The plugin's lock guards changes;
+// what a cycle has brought up to date is read without it, until the snapshot changes.
+type snapshotCounts struct {
+	nodes    framework.IndexedSnapshot
+	domains  topology.SharedDomains
+	incoming lru.Cache[*incomingTerms]
 	// key and written are working space.
 	key     []byte
 	written []writtenTerm
-	// repelling has the required anti-affinity terms of pods, and valuing the terms of pods that make a node better or
-	// worse for the pod being scheduled.
-	repelling, valuing *otherTerms
+	// existingAntiAffinity has the required anti-affinity terms of existing pods, and existingScored their terms that count
+	// for the score of a node.
+	existingAntiAffinity, existingScored *existingTerms
 }
 
-// wishesBudget is how many bytes the wishes of a plugin may take.
-const wishesBudget = 64 << 20
+// incomingTermsBudget is how many bytes the incoming terms of a plugin may take.
+const incomingTermsBudget = 64 << 20
 
-func (pl *Plugin) newCounted(nodes framework.IndexedSnapshot) *counted {
-	return &counted{
-		nodes:     nodes,
-		wishes:    lru.Cache[*wishes]{Budget: wishesBudget},
-		repelling: newOtherTerms(fwk.NodeInfo.GetPodsWithRequiredAntiAffinity, repellingTerms),
-		valuing:   newOtherTerms(fwk.NodeInfo.GetPodsWithAffinity, pl.valuingTerms),
+func (pl *Plugin) newCounts(nodes framework.IndexedSnapshot) *snapshotCounts {
+	return &snapshotCounts{
+		nodes:                nodes,
+		incoming:             lru.Cache[*incomingTerms]{Budget: incomingTermsBudget},
+		existingAntiAffinity: newExistingTerms(fwk.NodeInfo.GetPodsWithRequiredAntiAffinity, antiAffinityTerms),
+		existingScored:       newExistingTerms(fwk.NodeInfo.GetPodsWithAffinity, pl.scoredTerms),
 	}
 }
 
-// countedOf returns what is kept about nodes, or what can be used only once where they don't last.
-func (pl *Plugin) countedOf(nodes framework.IndexedSnapshot, lasting bool) *counted {
+// countsOf returns what is kept about nodes, or what can be used only once where they don't last.
+func (pl *Plugin) countsOf(nodes framework.IndexedSnapshot, lasting bool) *snapshotCounts {
 	if !lasting {
-		return pl.newCounted(nodes)
+		return pl.newCounts(nodes)
 	}
-	if pl.lasting == nil || pl.lasting.nodes != nodes {
-		pl.lasting = pl.newCounted(nodes)
+	if pl.kept == nil || pl.kept.nodes != nodes {
+		pl.kept = pl.newCounts(nodes)
 	}
-	return pl.lasting
+	return pl.kept
 }
 
-func repellingTerms(info fwk.PodInfo) []weighedTerm {
+func antiAffinityTerms(info fwk.PodInfo) []weightedTerm {
 	terms := info.GetRequiredAntiAffinityTerms()
-	weighed := make([]weighedTerm, len(terms))
+	weighted := make([]weightedTerm, len(terms))
 	for i := range terms {
-		weighed[i] = weighedTerm{term: &terms[i], weight: 1}
+		weighted[i] = weightedTerm{term: &terms[i], weight: 1}
 	}
-	return weighed
+	return weighted
 }
 
-func (pl *Plugin) valuingTerms(info fwk.PodInfo) (weighed []weighedTerm) {
+func (pl *Plugin) scoredTerms(info fwk.PodInfo) (weighted []weightedTerm) {
 	if pl.hardWeight > 0 {
 		for i, terms := 0, info.GetRequiredAffinityTerms(); i < len(terms); i++ {
-			weighed = append(weighed, weighedTerm{term: &terms[i], weight: pl.hardWeight})
+			weighted = append(weighted, weightedTerm{term: &terms[i], weight: pl.hardWeight})
 		}
 	}
 	prefer := func(terms []fwk.WeightedAffinityTerm, sign int64) {
 		for i := range terms {
-			weighed = append(weighed, weighedTerm{term: &terms[i].AffinityTerm, weight: sign * int64(terms[i].Weight)})
+			weighted = append(weighted, weightedTerm{term: &terms[i].AffinityTerm, weight: sign * int64(terms[i].Weight)})
 		}
 	}
 	prefer(info.GetPreferredAffinityTerms(), 1)
 	prefer(info.GetPreferredAntiAffinityTerms(), -1)
-	return weighed
+	return weighted
 }

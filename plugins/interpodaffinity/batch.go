@@ -26,36 +26,36 @@ func newRejections() rejections {
 }
 
 // FilterBatch implements framework.BatchFilterPlugin.
-func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, slots []int, statuses []*fwk.Status) *fwk.Status {
-	required, err := statedata.Read[*required](state, preFilterKey)
+func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, statuses []*fwk.Status) *fwk.Status {
+	required, err := statedata.Read[*preFilterState](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
 	if required.nodes != nodes || len(required.changes) > 0 {
-		for i, slot := range slots {
-			statuses[i] = pl.Filter(ctx, state, pod, nodes.NodeAt(slot))
+		for i, index := range indexes {
+			statuses[i] = pl.Filter(ctx, state, pod, nodes.NodeAt(index))
 		}
 		return nil
 	}
 	if required.affinity != nil {
-		required.rejectWithoutAffinity(slots, statuses, pl.rejections.affinity)
+		required.rejectWithoutAffinity(indexes, statuses, pl.rejections.affinity)
 	}
 	for _, m := range required.antiAffinity {
-		rejectWherePositive(m.keys[0].domains, &m.keys[0].sums, slots, statuses, pl.rejections.antiAffinity)
+		rejectWherePositive(m.keys[0].domains, &m.keys[0].sums, indexes, statuses, pl.rejections.antiAffinity)
 	}
 	for _, t := range required.existing {
-		rejectWherePositive(t.domains, &t.weights, slots, statuses, pl.rejections.existing)
+		rejectWherePositive(t.domains, &t.weights, indexes, statuses, pl.rejections.existing)
 	}
 	return nil
 }
 
-func (r *required) rejectWithoutAffinity(slots []int, statuses []*fwk.Status, rejection *fwk.Status) {
-	anywhere := r.first && r.nobodyMeets()
+func (r *preFilterState) rejectWithoutAffinity(indexes []int, statuses []*fwk.Status, rejection *fwk.Status) {
+	anywhere := r.first && r.noPodMatches()
 	for i := range r.affinity.keys {
 		k := &r.affinity.keys[i]
-		domains := k.domains.BySlot()
-		for j, slot := range slots {
-			domain := domains[slot]
+		domains := k.domains.ByNode()
+		for j, index := range indexes {
+			domain := domains[index]
 			if domain == topology.None || !anywhere && k.sums.At(domain) <= 0 {
 				statuses[j] = rejection
 			}
@@ -64,10 +64,10 @@ func (r *required) rejectWithoutAffinity(slots []int, statuses []*fwk.Status, re
 }
 
 // rejectWherePositive rejects the nodes in domains with a number above zero, if they are not rejected already.
-func rejectWherePositive(of *topology.Domains, numbers *topology.Sparse[int64], slots []int, statuses []*fwk.Status, rejection *fwk.Status) {
-	domains := of.BySlot()
-	for i, slot := range slots {
-		if domain := domains[slot]; domain != topology.None && numbers.At(domain) > 0 && statuses[i] == nil {
+func rejectWherePositive(of *topology.Domains, numbers *topology.Sparse[int64], indexes []int, statuses []*fwk.Status, rejection *fwk.Status) {
+	domains := of.ByNode()
+	for i, index := range indexes {
+		if domain := domains[index]; domain != topology.None && numbers.At(domain) > 0 && statuses[i] == nil {
 			statuses[i] = rejection
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
 
-// pairBalance is what the balance of a pair of resources on a node hangs on.
+// pairBalance is what the balance of a pair of resources on a node depends on.
 type pairBalance struct {
 	taken, allocatable [2]int64
 	before             int64 // how balanced the node is without the pod
