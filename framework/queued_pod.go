@@ -44,8 +44,6 @@ type QueuedPodInfo struct {
 	WasFlushedFromUnschedulable bool
 	// FlushTimestamp is when that last happened; zero if never since the last attempt.
 	FlushTimestamp time.Time
-	// PodSignature is equal for pods that every plugin treats alike; nil if some plugin does not sign the pod.
-	PodSignature fwk.PodSignature
 }
 
 // NewQueuedPodInfo returns a pod that is new to the queue. Affinity terms that do not parse are left out.
@@ -74,7 +72,6 @@ func (q *QueuedPodInfo) DeepCopy() *QueuedPodInfo {
 	clone.UnschedulablePlugins = q.UnschedulablePlugins.Clone()
 	clone.PendingPlugins = q.PendingPlugins.Clone()
 	clone.GatingPluginEvents = slices.Clone(q.GatingPluginEvents)
-	clone.PodSignature = slices.Clone(q.PodSignature)
 	if q.InitialAttemptTimestamp != nil {
 		first := *q.InitialAttemptTimestamp
 		clone.InitialAttemptTimestamp = &first

@@ -34,7 +34,6 @@ type queuedView struct {
 	GatingPluginEvents      []fwk.ClusterEvent
 	Gated, Flushed          bool
 	FlushTimestamp          time.Time
-	Signature               string
 }
 
 func viewQueued(q *framework.QueuedPodInfo) queuedView {
@@ -43,7 +42,7 @@ func viewQueued(q *framework.QueuedPodInfo) queuedView {
 		entity.Type(), q.Pod.Name, viewAffinity(q.GetPodInfo()), entity.GetPriority(), entity.GetTimestamp(), entity.GetAttempts(),
 		entity.GetBackoffExpiration(), entity.GetUnschedulableCount(), entity.GetConsecutiveErrorsCount(), entity.GetInitialAttemptTimestamp(),
 		sets.List(entity.GetUnschedulablePlugins()), sets.List(entity.GetPendingPlugins()), sets.List(q.RejectorPlugins()),
-		entity.GetGatingPlugin(), entity.GetGatingPluginEvents(), q.Gated(), q.WasFlushedFromUnschedulable, q.FlushTimestamp, string(q.PodSignature),
+		entity.GetGatingPlugin(), entity.GetGatingPluginEvents(), q.Gated(), q.WasFlushedFromUnschedulable, q.FlushTimestamp,
 	}
 }
 
@@ -85,7 +84,6 @@ func TestQueuedPodInfoDeepCopy(t *testing.T) {
 		q.GatingPlugin = "C"
 		q.GatingPluginEvents = []fwk.ClusterEvent{{Resource: fwk.Node, ActionType: fwk.Add}}
 		q.WasFlushedFromUnschedulable = true
-		q.PodSignature = fwk.PodSignature("signed")
 		return q
 	}
 	q := fresh()
@@ -100,7 +98,6 @@ func TestQueuedPodInfoDeepCopy(t *testing.T) {
 	clone.UnschedulablePlugins.Insert("changed")
 	clone.PendingPlugins.Insert("changed")
 	clone.GatingPluginEvents[0].Resource = fwk.Pod
-	clone.PodSignature[0] = 'X'
 	if diff := cmp.Diff(viewQueued(fresh()), viewQueued(q)); diff != "" {
 		t.Errorf("changing the copy changed the original (-want +got):\n%s", diff)
 	}
@@ -109,7 +106,7 @@ func TestQueuedPodInfoDeepCopy(t *testing.T) {
 	}
 	var zero framework.QueuedPodInfo
 	zero.PodInfo, _ = framework.NewPodInfo(newPod("p"))
-	if copied := zero.DeepCopy(); copied.InitialAttemptTimestamp != nil || copied.GatingPluginEvents != nil || copied.PodSignature != nil {
+	if copied := zero.DeepCopy(); copied.InitialAttemptTimestamp != nil || copied.GatingPluginEvents != nil {
 		t.Errorf("copy of a nearly empty value = %+v", copied)
 	}
 }

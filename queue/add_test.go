@@ -92,38 +92,3 @@ func TestFirstAttemptTimeLeavesOutTheTimeAtAGate(t *testing.T) {
 	wantEqual(t, "first attempt, the second time", *info.InitialAttemptTimestamp, start.Add(time.Minute))
 	wantEqual(t, "attempts, the second time", info.Attempts, 2)
 }
-
-func TestSignatures(t *testing.T) {
-	signed := Profile{Sign: func(pod *v1.Pod) fwk.PodSignature { return fwk.PodSignature("app=" + pod.Labels["app"]) }}
-	panics := Profile{Sign: func(*v1.Pod) fwk.PodSignature { panic("sign") }}
-	f := newFixture(t, Options{Profiles: map[string]Profile{"signed": signed, "unsigned": {}, "panics": panics}})
-	tests := []struct {
-		profile, onAdd, onUpdate, onReturn string
-	}{
-		{"signed", "app=1", "app=2", "app=3"},
-		{"unsigned", "", "", ""},
-		{"panics", "", "", ""},
-		{"unknown", "", "", ""},
-	}
-	for _, test := range tests {
-		t.Run(test.profile, func(t *testing.T) {
-			first := newPod("pod", profile(test.profile), label("app", "1"))
-			f.Add(first)
-			wantEqual(t, "signature of a new pod", f.signature("pod"), test.onAdd)
-			second := changed(first, label("app", "2"))
-			f.Update(first, second)
-			wantEqual(t, "signature of an updated pod", f.signature("pod"), test.onUpdate)
-			info := f.pop("pod")
-			if err := info.Update(changed(second, label("app", "3"))); err != nil {
-				t.Fatal(err)
-			}
-			f.giveBack(info)
-			wantEqual(t, "signature of a pod given back", f.signature("pod"), test.onReturn)
-			f.Delete(first)
-		})
-	}
-}
-
-func (f *fixture) signature(name string) string {
-	return string(f.pods[podKey("default", name)].PodSignature)
-}

@@ -115,18 +115,3 @@ func hintsFor(registrations []fwk.ClusterEventWithHint, event fwk.ClusterEvent) 
 	}
 	return hints
 }
-
-// registeredEvents returns the events that each plugin waits for in any profile, in a fixed order.
-func registeredEvents(profiles map[string]Profile) map[string][]fwk.ClusterEvent {
-	merged := framework.EventMap{}
-	for _, profile := range profiles {
-		merged.Merge(profile.Events)
-	}
-	events := map[string][]fwk.ClusterEvent{}
-	for _, event := range merged.Events() {
-		for plugin := range merged[event] {
-			events[plugin] = append(events[plugin], event)
-		}
-	}
-	return events
-}

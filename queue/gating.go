@@ -6,12 +6,15 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // gates are the PreEnqueue plugins of a profile, in the order in which they are asked.
@@ -23,20 +26,31 @@ type gates struct {
 type gate struct {
 	name   string
 	plugin fwk.PreEnqueuePlugin
+	// events are those that the plugin is registered for in any profile.
+	events []fwk.ClusterEvent
 }
 
 // gatesOf returns the gates of the profiles that have any, by profile.
 func gatesOf(profiles map[string]Profile) map[string]*gates {
+	events := framework.EventMap{}
+	for _, profile := range profiles {
+		events.Merge(profile.Events)
+	}
 	all := map[string]*gates{}
 	for name, profile := range profiles {
 		for _, plugin := range profile.PreEnqueue {
 			if all[name] == nil {
 				all[name] = &gates{profile: name}
 			}
-			all[name].plugins = append(all[name].plugins, gate{plugin.Name(), plugin})
+			all[name].plugins = append(all[name].plugins, gate{plugin.Name(), plugin, registeredEvents(events, plugin.Name())})
 		}
 	}
 	return all
+}
+
+// registeredEvents returns the events that a plugin is registered for, by resource and action.
+func registeredEvents(events framework.EventMap, plugin string) []fwk.ClusterEvent {
+	return slices.DeleteFunc(events.Events(), func(event fwk.ClusterEvent) bool { return !events[event].Has(plugin) })
 }
 
 // askGates runs the PreEnqueue plugins of a pod's profile until one rejects it, the one that gates the pod so far
@@ -58,7 +72,7 @@ func (q *Queue) askGates(pod *queuedPod, time *time.Time) (newRejector string) {
 		pod.UnschedulablePlugins = sets.New[string]()
 	}
 	pod.UnschedulablePlugins.Insert(closed.name)
-	pod.GatingPlugin, pod.GatingPluginEvents = closed.name, q.registered[closed.name]
+	pod.GatingPlugin, pod.GatingPluginEvents = closed.name, closed.events
 	pod.WasFlushedFromUnschedulable = false
 	return newRejector
 }

@@ -100,30 +100,6 @@ func (q *Queue) classOf(profile, plugin string, pod *v1.Pod) (class string, ok b
 	return class, ok
 }
 
-// sign returns the signature of a pod, nil if its profile does not sign it.
-func (q *Queue) sign(pod *v1.Pod) fwk.PodSignature {
-	profile, ok := q.profiles[pod.Spec.SchedulerName]
-	if !ok {
-		q.logger.Error(nil, "No profile has the scheduler name of the pod, which is left unsigned",
-			"pod", klog.KObj(pod), "schedulerName", pod.Spec.SchedulerName)
-		return nil
-	}
-	if profile.Sign == nil {
-		return nil
-	}
-	var signature fwk.PodSignature
-	var err error
-	func() {
-		defer recoverAsError(&err)
-		signature = profile.Sign(pod)
-	}()
-	if err != nil {
-		q.logger.Error(err, "Signing a pod failed", "pod", klog.KObj(pod))
-		return nil
-	}
-	return signature
-}
-
 // recoverAsError is deferred around the code of plugins, of which no panic may reach the queue.
 func recoverAsError(err *error) {
 	if reason := recover(); reason != nil {

@@ -70,8 +70,6 @@ type Profile struct {
 	// events about the waiting pod itself, so that they are asked once for all of them. It returns false for a pod that
 	// must be asked about on its own; nil does so for all.
 	HintClass func(plugin string, pod *v1.Pod) (class string, ok bool)
-	// Sign returns what is equal for pods that every plugin treats alike, nil if some plugin does not sign the pod.
-	Sign func(pod *v1.Pod) fwk.PodSignature
 }
 
 // completed returns the options with defaults in place of zero values, or everything that is wrong with them.

@@ -39,8 +39,7 @@ type Queue struct {
 	clock              clock.PassiveClock
 	less               fwk.LessFunc
 	profiles           map[string]Profile
-	registered         map[string][]fwk.ClusterEvent // by plugin, over all profiles
-	gates              map[string]*gates             // by profile
+	gates              map[string]*gates // by profile
 	initialBackoff     time.Duration
 	maxBackoff         time.Duration
 	maxInUnschedulable time.Duration
@@ -100,7 +99,6 @@ func New(ctx context.Context, options Options) (*Queue, error) {
 		clock:              options.Clock,
 		less:               options.Less,
 		profiles:           options.Profiles,
-		registered:         registeredEvents(options.Profiles),
 		initialBackoff:     options.InitialBackoff,
 		maxBackoff:         options.MaxBackoff,
 		maxInUnschedulable: options.MaxInUnschedulable,
@@ -145,7 +143,6 @@ func (q *Queue) unlock() {
 // nomination, if its status has one, is known before it can be popped.
 func (q *Queue) Add(pod *v1.Pod) {
 	info := framework.NewQueuedPodInfo(pod, q.clock.Now())
-	info.PodSignature = q.sign(pod)
 	q.mu.Lock()
 	defer q.unlock()
 	q.add(info)
@@ -174,7 +171,6 @@ func (q *Queue) Update(oldPod, newPod *v1.Pod) {
 	}
 	updates := framework.PodEvents(oldPod, newPod, true)
 	version := framework.NewQueuedPodInfo(newPod, q.clock.Now())
-	version.PodSignature = q.sign(newPod)
 	q.mu.Lock()
 	defer q.unlock()
 	if q.updateReady(oldPod, version, updates) {
@@ -242,7 +238,7 @@ func (q *Queue) updateReady(oldPod *v1.Pod, version *framework.QueuedPodInfo, up
 // replaceVersion gives a pod what a record of a newer version of it says about the version, and keeps its history.
 // Whoever has the old version keeps that.
 func (q *Queue) replaceVersion(pod *queuedPod, version *framework.QueuedPodInfo) {
-	pod.PodInfo, pod.PodSignature = version.PodInfo, version.PodSignature
+	pod.PodInfo = version.PodInfo
 	pod.gates = q.gates[pod.profile()]
 }
 
@@ -290,7 +286,6 @@ func (q *Queue) waiting(namespace, name string) *queuedPod {
 // afterwards, whatever the outcome, and info belongs to the queue unless there is an error: the pod is in the queue
 // already.
 func (q *Queue) AddUnschedulable(info *framework.QueuedPodInfo) error {
-	signature := q.sign(info.Pod) // anew, because an update while it was in flight may have changed it
 	q.mu.Lock()
 	defer q.unlock()
 	if pool := q.poolOf(info.Pod); pool != PoolNone {
@@ -307,7 +302,6 @@ func (q *Queue) AddUnschedulable(info *framework.QueuedPodInfo) error {
 	info.Timestamp = q.clock.Now()
 	info.BackoffExpiration, info.FlushTimestamp = time.Time{}, time.Time{}
 	info.WasFlushedFromUnschedulable = false
-	info.PodSignature = signature
 	worth := q.judgeAttempt(pod)
 	q.Done(info.Pod.UID) // before the pod can be popped again
 	q.requeue(pod, CauseAttemptFailed, worth)

@@ -252,8 +252,6 @@ func (g randomGate) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "closed")
 }
 
-func sign(pod *v1.Pod) fwk.PodSignature { return fwk.PodSignature(pod.ResourceVersion) }
-
 // queueProfiles is the world as the queue knows it.
 func (w *world) queueProfiles() map[string]Profile {
 	profiles := map[string]Profile{}
@@ -262,7 +260,6 @@ func (w *world) queueProfiles() map[string]Profile {
 			Events:        framework.EventMap{},
 			Registrations: map[string][]fwk.ClusterEventWithHint{},
 			HintClass:     w.hintClass,
-			Sign:          sign,
 		}
 		for plugin, registrations := range plugins {
 			for _, r := range registrations {
