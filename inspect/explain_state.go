@@ -158,8 +158,8 @@ func (s *sight) setWakes(view *Explanation, profile *runtime.Framework) {
 		view.TriedAgainAt = s.write(s.queued.BackoffExpiration)
 		return
 	}
-	if !s.queued.LongestWait.IsZero() && view.Pool != simulate.PoolGated {
-		view.TriedAgainAt = s.write(s.queued.LongestWait)
+	if !s.queued.UnschedulableTimeoutAt.IsZero() && view.Pool != simulate.PoolGated {
+		view.TriedAgainAt = s.write(s.queued.UnschedulableTimeoutAt)
 	}
 	rejectors := sets.New(s.queued.UnschedulablePlugins...).Insert(s.queued.PendingPlugins...)
 	events := NewEvents(profile).Profiles[0]

@@ -13,9 +13,9 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// Activate has pods tried again at once, whatever they wait for, unless a gate keeps them out. A pod in flight is tried
-// again after its backoff if it fails; other pods that are not in the queue are ignored. The keys of the map only order
-// the pods.
+// Activate has pods tried again at once, whatever they wait for, unless a PreEnqueue plugin gates them (kube-scheduler:
+// Activate). A pod in flight is tried again after its backoff if it fails; other pods that are not in the queue are
+// ignored. The keys of the map only order the pods.
 func (q *Queue) Activate(logger klog.Logger, pods map[string]*v1.Pod) {
 	q.mu.Lock()
 	defer q.unlock()
@@ -27,21 +27,21 @@ func (q *Queue) Activate(logger klog.Logger, pods map[string]*v1.Pod) {
 }
 
 func (q *Queue) activate(logger klog.Logger, named *v1.Pod) {
-	what := q.events.occurrence(framework.EventForceActivate(), nil, named)
+	event := q.events.newEvent(framework.EventForceActivate(), nil, named)
 	q.readyMu.Lock()
 	pod := q.pods[podKey(named.Namespace, named.Name)]
 	switch {
 	case pod == nil && q.inFlight.has(named.UID):
-		q.inFlight.record(what, named.UID)
+		q.inFlight.record(event, named.UID)
 	case pod == nil:
 		logger.V(4).Info("A pod to be activated is not in the queue", "pod", klog.KObj(named))
 	case pod.pool == PoolActive:
 		pod = nil
 	case pod.pool == PoolBackoff:
-		q.take(pod)
+		q.removeFromHeap(pod)
 	}
 	q.readyMu.Unlock()
 	if pod != nil {
-		q.requeue(pod, what.label(), verdict{strategy: Immediately})
+		q.place(pod, event.label(), decision{strategy: Immediately})
 	}
 }

@@ -338,7 +338,7 @@ type state struct {
 	Pod                    *v1.Pod
 	Unschedulable, Pending []string
 	Gate                   string
-	Expiry, LongestWait    time.Time
+	Expiry, TimeoutAt      time.Time
 	Flushed                bool
 }
 
@@ -393,7 +393,7 @@ func (r *race) wanted() summary {
 			Unschedulable: sets.List(pod.unschedulable), Pending: sets.List(pod.pending), Expiry: m.expiryOf(pod),
 		}
 		if pod.pool == PoolUnschedulable || pod.pool == PoolGated {
-			st.LongestWait = m.waitedSince(pod).Add(r.world.maxInUnschedulable + 1)
+			st.TimeoutAt = m.waitedSince(pod).Add(r.world.maxInUnschedulable + 1)
 		}
 		s.Pods = append(s.Pods, st)
 		s.Pools[pod.pool]++
@@ -427,7 +427,7 @@ func (r *race) got() summary {
 		st := state{
 			Name: name.Name, Pool: status.Pool, Attempts: status.Attempts, Pod: status.Pod, Unschedulable: status.UnschedulablePlugins,
 			Pending: status.PendingPlugins, Gate: status.GatingPlugin, Expiry: status.BackoffExpiration,
-			LongestWait: status.LongestWait, Flushed: status.WasFlushed,
+			TimeoutAt: status.UnschedulableTimeoutAt, Flushed: status.WasFlushed,
 		}
 		if status.Pool == PoolInFlight {
 			st = state{Name: name.Name, Pool: PoolInFlight}

@@ -312,7 +312,7 @@ func TestFailingPodsDoNotStarveOthers(t *testing.T) {
 	f.Add(newPod("equal"))
 	f.step(time.Second)
 	f.Add(newPod("later"))
-	f.giveBack(f.pop("equal"), "*P") // its time counts anew, so that later goes first
+	f.giveBack(f.pop("equal"), "*P") // its time counts again, so that later goes first
 	f.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod("equal")})
 	f.pop("later")
 }

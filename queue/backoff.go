@@ -47,7 +47,7 @@ func (q *Queue) backoffInstant(t time.Time) time.Time {
 	return t
 }
 
-// backingOff tells whether the backoff of a pod is still going on. It ends after its expiration, not with it.
+// backingOff reports whether the backoff of a pod is still going on. It ends after its expiration, not with it.
 func (q *Queue) backingOff(info *framework.QueuedPodInfo, now time.Time) bool {
 	return !info.BackoffExpiration.IsZero() && !info.BackoffExpiration.Before(q.backoffInstant(now))
 }

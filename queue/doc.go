@@ -4,15 +4,19 @@
 // Package queue is the scheduling queue: it knows which pods are to be tried, in which order, which of them wait and
 // for what, and what happened while they were tried.
 //
+// Its pools are those of kube-scheduler's PriorityQueue: the active pool is the activeQ, the backoff pool the backoffQ, and
+// unschedulable and gated pods are together the pool of unschedulable pods. [Queue.Move] is what
+// MoveAllToActiveOrBackoffQueue is there, and the log of events for pods in flight is inFlightEvents.
+//
 // # The life of a pod
 //
-// A new pod ([Queue.Add]) is active, unless a PreEnqueue plugin gates it. [Queue.Pop] takes the active pod that is
-// first by the order of the queue sort plugin, and puts it in flight. When its attempt fails, [Queue.AddUnschedulable]
-// brings it back with the names of the plugins that rejected it. Without any, something went wrong and the pod is tried
-// again after a backoff. Otherwise it is unschedulable: it waits until an event happens that one of those plugins wants
-// it back for, by the plugin's registrations and queueing hints. Then it is tried again, after its backoff if that is
-// still going on; a plugin that rejected it as Pending can spare it the backoff. A pod for which nothing happens is
-// tried again after the longest wait all the same.
+// A new pod ([Queue.Add]) is active, unless a PreEnqueue plugin gates it. [Queue.Pop] takes the active pod that is first
+// by the order of the queue sort plugin, and puts it in flight. When its attempt fails, [Queue.AddUnschedulable] brings
+// it back with the names of the plugins that rejected it. Without any, something went wrong and the pod is tried again
+// after a backoff. Otherwise it is unschedulable and waits until an event wakes it, which is one that one of those
+// plugins registered, and for which its queueing hint asks for the pod. Then it is tried again, after its backoff if
+// that is still going on; a plugin that rejected it as Pending can spare it the backoff. A pod for which nothing happens
+// is tried again after the unschedulable timeout all the same.
 //
 // Backoff starts with one second and doubles with every attempt up to ten. It ends in windows of whole seconds, within
 // which pods are ordered by priority. When no pod is active, Pop takes the pod whose backoff ends first, before it ends,
@@ -27,13 +31,13 @@
 // profile and plugin that rejected them, within that by the plugin that gates them, and within that by class: pods that
 // the hints of the plugin cannot tell apart, as [Profile].HintClass says. An event costs one hint for each class that
 // was rejected by a plugin that registered it, and the pods that really wake; [Queue.Stats] counts both. One that no
-// plugin registered costs a look into a map. A PreQueueingHintFn narrows the hint that it is registered beside to the pods
-// that it names. Only the wildcard events look at all pods, as they must. The outcome is
+// plugin registered costs a map lookup. A PreQueueingHintFn limits the hint that it is registered with to the pods that it
+// names. Only the wildcard events look at all pods, as they must. The outcome is
 // that of asking every hint about every pod, and a test holds the two against each other.
 //
 // Events also count for pods in flight: they are kept in one log, from when the oldest pod in flight was popped, and
-// judged when a pod comes back. The log is bounded; a pod that is in flight for so long that it overflows is tried again
-// after its backoff, since nobody knows what it missed.
+// checked when a pod comes back. The log is bounded; a pod that is in flight for so long that it overflows is tried again
+// after its backoff, since it is not known what it missed.
 //
 // # Time
 //

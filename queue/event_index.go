@@ -14,51 +14,54 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// occurrence is an event that happened, with the two versions of the object that it happened to.
-type occurrence struct {
-	event          fwk.ClusterEvent
-	interest       *interest
+// clusterEvent is an event that happened, with the two versions of the object that changed.
+type clusterEvent struct {
+	kind           fwk.ClusterEvent
+	interested     *interestedPlugins
 	oldObj, newObj any
 }
 
 // label names the event in logs and metrics.
-func (o *occurrence) label() string { return cmp.Or(o.event.CustomLabel, o.interest.label) }
+func (e *clusterEvent) label() string { return cmp.Or(e.kind.CustomLabel, e.interested.label) }
 
-// interest is who waits for a kind of event.
-type interest struct {
+// interestedPlugins are the plugins that registered a kind of event, by profile.
+type interestedPlugins struct {
 	label    string
 	wildcard bool
-	// plugins are those of any profile. They alone can lift a gate of theirs, unless the event is a wildcard.
+	// plugins are those of any profile. Pods that another plugin gates cannot wake, unless the event is a wildcard.
 	plugins sets.Set[string]
-	// profiles are all of them, those without interest included, by name.
-	profiles []profileInterest
+	// profiles are all of them, in the order of their names, those without such a plugin included.
+	profiles []profilePlugins
 }
 
-type profileInterest struct {
+type profilePlugins struct {
 	profile string
 	// plugins are by name, so that hints run in the same order every time.
-	plugins []pluginInterest
+	plugins []pluginHints
 }
 
-type pluginInterest struct {
+type pluginHints struct {
 	plugin string
 	hints  []registeredHint
 }
 
-// registeredHint is what one registration that covers the event brings. A nil hint wants every pod back; a nil narrow
-// means that the hint is to be asked for every pod.
+// registeredHint is what one registration that covers the event brings. A nil hint asks for every pod; a nil preHint
+// means that the hint is to be run for every pod.
 type registeredHint struct {
-	hint   fwk.QueueingHintFn
-	narrow fwk.PreQueueingHintFn
+	hint    fwk.QueueingHintFn
+	preHint fwk.PreQueueingHintFn
 }
 
-// none tells whether the event can be forgotten.
-func (i *interest) none() bool { return !i.wildcard && len(i.plugins) == 0 }
+// isEmpty reports whether the event can be forgotten.
+func (i *interestedPlugins) isEmpty() bool { return !i.wildcard && len(i.plugins) == 0 }
 
-// liftsGate tells whether the pods that a plugin gates are worth a look; the empty name stands for no gate.
-func (i *interest) liftsGate(plugin string) bool { return plugin == "" || i.plugins.Has(plugin) }
+// canUngate reports whether the event can wake pods that a PreEnqueue plugin gates; the empty name stands for pods that are
+// not gated.
+func (i *interestedPlugins) canUngate(plugin string) bool {
+	return plugin == "" || i.plugins.Has(plugin)
+}
 
-func (i *interest) ofProfile(name string) *profileInterest {
+func (i *interestedPlugins) ofProfile(name string) *profilePlugins {
 	for p := range i.profiles {
 		if i.profiles[p].profile == name {
 			return &i.profiles[p]
@@ -67,33 +70,33 @@ func (i *interest) ofProfile(name string) *profileInterest {
 	return nil
 }
 
-// eventIndex answers who waits for an event. It asks the event maps of the profiles once for every kind of event that
-// happens, and remembers the answer; Queue.mu guards it.
+// eventIndex finds the plugins that registered an event, and their hints. It reads the event maps of the profiles once for
+// every kind of event that happens, and remembers the result; Queue.mu guards it.
 type eventIndex struct {
 	profiles map[string]Profile
-	known    map[fwk.ClusterEvent]*interest
+	known    map[fwk.ClusterEvent]*interestedPlugins
 }
 
 func newEventIndex(profiles map[string]Profile) eventIndex {
-	return eventIndex{profiles: profiles, known: map[fwk.ClusterEvent]*interest{}}
+	return eventIndex{profiles: profiles, known: map[fwk.ClusterEvent]*interestedPlugins{}}
 }
 
-func (x *eventIndex) occurrence(event fwk.ClusterEvent, oldObj, newObj any) occurrence {
-	return occurrence{event: event, interest: x.interest(event), oldObj: oldObj, newObj: newObj}
+func (x *eventIndex) newEvent(event fwk.ClusterEvent, oldObj, newObj any) clusterEvent {
+	return clusterEvent{kind: event, interested: x.pluginsFor(event), oldObj: oldObj, newObj: newObj}
 }
 
-func (x *eventIndex) interest(event fwk.ClusterEvent) *interest {
+func (x *eventIndex) pluginsFor(event fwk.ClusterEvent) *interestedPlugins {
 	event.CustomLabel = ""
 	if found := x.known[event]; found != nil {
 		return found
 	}
-	compiled := &interest{label: event.Label(), wildcard: framework.IsWildcard(event), plugins: sets.New[string]()}
+	compiled := &interestedPlugins{label: event.Label(), wildcard: framework.IsWildcard(event), plugins: sets.New[string]()}
 	for _, name := range slices.Sorted(maps.Keys(x.profiles)) {
 		profile := x.profiles[name]
-		waiting := profileInterest{profile: name}
+		waiting := profilePlugins{profile: name}
 		for _, plugin := range sets.List(profile.Events.Plugins(event)) {
 			compiled.plugins.Insert(plugin)
-			waiting.plugins = append(waiting.plugins, pluginInterest{plugin, hintsFor(profile.Registrations[plugin], event)})
+			waiting.plugins = append(waiting.plugins, pluginHints{plugin, hintsFor(profile.Registrations[plugin], event)})
 		}
 		compiled.profiles = append(compiled.profiles, waiting)
 	}
@@ -101,8 +104,8 @@ func (x *eventIndex) interest(event fwk.ClusterEvent) *interest {
 	return compiled
 }
 
-// hintsFor returns the hints of the registrations that cover an event. The event map is what says that a plugin waits:
-// one that has no such registration, because none were given, always wants its pods back.
+// hintsFor returns the hints of the registrations that cover an event. The event map says which plugins registered it:
+// for one of them without such a registration, because none were given, the event always wakes its pods.
 func hintsFor(registrations []fwk.ClusterEventWithHint, event fwk.ClusterEvent) []registeredHint {
 	var hints []registeredHint
 	for _, registration := range registrations {

@@ -41,7 +41,7 @@ func (q *Queue) untilBackoffFlush() time.Duration {
 	return now.Truncate(backoffFlushInterval).Add(backoffFlushInterval).Sub(now)
 }
 
-// sleep tells whether it was not interrupted.
+// sleep reports whether it was not interrupted.
 func sleep(ctx context.Context, duration time.Duration) bool {
 	timer := time.NewTimer(duration)
 	defer timer.Stop()
@@ -53,19 +53,19 @@ func sleep(ctx context.Context, duration time.Duration) bool {
 	}
 }
 
-// FlushBackoff moves the pods whose backoff is over to the active pool.
+// FlushBackoff moves the pods whose backoff is over to the active pool (kube-scheduler: flushBackoffQCompleted).
 func (q *Queue) FlushBackoff() {
 	q.mu.Lock()
 	defer q.unlock()
 	now := q.clock.Now()
-	for batch := q.completed(now); len(batch) > 0; batch = q.completed(now) {
-		q.requeueBatch(batch, CauseBackoffComplete)
+	for batch := q.takeExpired(now); len(batch) > 0; batch = q.takeExpired(now) {
+		q.placeBatch(batch, CauseBackoffComplete)
 	}
 }
 
-// completed takes some pods whose backoff is over out of their heaps, to be requeued, none if there are no more. It
+// takeExpired takes some pods whose backoff is over out of their heaps, to be requeued, none if there are no more. It
 // needs mu.
-func (q *Queue) completed(now time.Time) []*queuedPod {
+func (q *Queue) takeExpired(now time.Time) []*queuedPod {
 	q.readyMu.Lock()
 	defer q.readyMu.Unlock()
 	var completed []*queuedPod
@@ -74,34 +74,34 @@ func (q *Queue) completed(now time.Time) []*queuedPod {
 		for ; pod != nil && len(completed) < q.maxBatch && !q.backingOff(pod.QueuedPodInfo, now); pod = heap.first() {
 			heap.remove(pod)
 			pod.poppedEarly = false
-			pod.wake = verdict{strategy: Immediately}
+			pod.decision = decision{strategy: Immediately}
 			completed = append(completed, pod)
 		}
 	}
 	return completed
 }
 
-// FlushUnschedulable wakes the pods that have waited for an event for too long. Gated pods are asked about again, and
-// wait as long once more if the gate is still closed.
+// FlushUnschedulable wakes the pods that have waited for an event for too long. For gated pods the PreEnqueue plugins run
+// again; those still gated wait as long once more.
 func (q *Queue) FlushUnschedulable() {
 	q.mu.Lock()
 	defer q.unlock()
 	now := q.clock.Now()
 	var due []*queuedPod
-	waiting := &q.unschedulable.longest
+	waiting := &q.unschedulable.byAge
 	for pod := waiting.first; pod != nil && now.Sub(pod.waitingSince()) > q.maxInUnschedulable; pod = waiting.first {
 		pod.WasFlushedFromUnschedulable, pod.FlushTimestamp = true, now
 		waiting.fix(pod)
-		pod.wake = verdict{strategy: AfterBackoff}
+		pod.decision = decision{strategy: AfterBackoff}
 		due = append(due, pod)
 	}
 	if len(due) == 0 {
 		return
 	}
-	what := q.events.occurrence(framework.EventUnschedulableTimeout(), nil, nil)
-	q.wake(due, what.label())
+	event := q.events.newEvent(framework.EventUnschedulableTimeout(), nil, nil)
+	q.wake(due, event.label())
 	q.count(EventCost{Pods: len(due), Woken: len(due)})
-	q.record(what, "")
+	q.record(event, "")
 }
 
 // NextBackoffFlush returns the first instant at which [Queue.FlushBackoff] has something to do; false if no pod backs off.
@@ -122,7 +122,7 @@ func (q *Queue) NextBackoffFlush() (time.Time, bool) {
 func (q *Queue) NextUnschedulableFlush() (time.Time, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	pod := q.unschedulable.longest.first
+	pod := q.unschedulable.byAge.first
 	if pod == nil {
 		return time.Time{}, false
 	}

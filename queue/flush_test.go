@@ -57,7 +57,7 @@ func TestFlushedPodRespectsItsBackoff(t *testing.T) {
 	f.wantPool("pod", PoolBackoff)
 }
 
-func TestGatedPodIsAskedAboutOncePerLongestWait(t *testing.T) {
+func TestGatedPodIsCheckedOncePerUnschedulableTimeout(t *testing.T) {
 	const wait = DefaultMaxInUnschedulable
 	shut := true
 	gate := gatedWhile("Gate", &shut, nodeAdded)

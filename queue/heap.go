@@ -8,7 +8,7 @@ package queue
 type podHeap struct {
 	pods []*queuedPod
 	less func(a, b *queuedPod) bool
-	// sorted tells that the pods are in order, not only in that of a heap. Pods that come in order, as they do when many
+	// sorted is set if the pods are in order, not only in that of a heap. Pods that come in order, as they do when many
 	// are woken at once, are then appended after a look at the one before, which is at hand, and not at a parent.
 	sorted bool
 }
@@ -67,7 +67,7 @@ func (h *podHeap) up(i int) {
 	}
 }
 
-// down tells whether the pod moved.
+// down reports whether the pod moved.
 func (h *podHeap) down(from int) bool {
 	i := from
 	for {

@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// inFlight knows the pods that were popped and are neither given back nor done, and what happened meanwhile: one log of
-// events for all of them, in which every pod remembers the end as of when it was popped. Events that no pod needs any
-// more are unlinked. Queue.readyMu guards it; events are added and read with Queue.mu held as well.
+// inFlight knows the pods that were popped and are neither given back nor done, and what happened meanwhile
+// (kube-scheduler: inFlightEvents): one log of events for all of them, in which every pod remembers the end as of when
+// it was popped. Events that no pod needs any more are unlinked. Queue.readyMu guards it; events are added and read with
+// Queue.mu held as well.
 type inFlight struct {
 	pods map[types.UID]*inFlightPod
 	// oldestFirst has the pods that still need the log, as *inFlightPod.
@@ -43,7 +44,7 @@ type inFlightPod struct {
 
 // recordedEvent is an event of the log.
 type recordedEvent struct {
-	occurrence
+	clusterEvent
 	// onlyFor is the pod that the event is about, if it concerns no other: an update of a pod in flight, or a request
 	// to activate it.
 	onlyFor types.UID
@@ -54,8 +55,8 @@ type recordedEvent struct {
 // maxInFlightBytes bounds the memory that events in the log keep, since their objects may be gone otherwise.
 const maxInFlightBytes = 12 << 20
 
-// eventFootprint is what an event takes without its objects.
-const eventFootprint = 256
+// eventSize is what an event takes without its objects.
+const eventSize = 256
 
 func newInFlight(limit int, observer Observer) inFlight {
 	start := &recordedEvent{}
@@ -72,31 +73,31 @@ func newInFlight(limit int, observer Observer) inFlight {
 func (f *inFlight) has(uid types.UID) bool { return f.pods[uid] != nil }
 
 func (f *inFlight) add(pod *queuedPod, now time.Time) {
-	flying := &inFlightPod{key: pod.key(), attempts: pod.Attempts, since: now, poppedEarly: pod.poppedEarly, before: f.last}
-	flying.element = f.oldestFirst.PushBack(flying)
-	f.pods[pod.Pod.UID] = flying
+	entry := &inFlightPod{key: pod.key(), attempts: pod.Attempts, since: now, poppedEarly: pod.poppedEarly, before: f.last}
+	entry.element = f.oldestFirst.PushBack(entry)
+	f.pods[pod.Pod.UID] = entry
 	f.observe(CausePopped, 1)
 }
 
-// record adds an event, if there is a pod that may want it. When the log is full, the oldest pods let go of it: they
-// are tried again after their backoff, whatever happened.
-func (f *inFlight) record(what occurrence, onlyFor types.UID) {
+// record adds an event, if any pod in flight may need it. When the log is full, it is no longer kept for the oldest pods:
+// they are tried again after their backoff, whatever happened.
+func (f *inFlight) record(event clusterEvent, onlyFor types.UID) {
 	if f.oldestFirst.Len() == 0 {
 		return
 	}
-	bytes := eventFootprint + footprint(what.oldObj) + footprint(what.newObj)
-	f.last.next = &recordedEvent{occurrence: what, onlyFor: onlyFor, bytes: bytes}
+	bytes := eventSize + objectSize(event.oldObj) + objectSize(event.newObj)
+	f.last.next = &recordedEvent{clusterEvent: event, onlyFor: onlyFor, bytes: bytes}
 	f.last = f.last.next
 	f.length++
 	f.bytes += bytes
-	f.observe(what.label(), 1)
+	f.observe(event.label(), 1)
 	for f.length > f.limit || f.bytes > maxInFlightBytes {
-		f.letGo()
+		f.evictOldest()
 	}
 }
 
-// letGo ends the interest of the oldest pods in the log, and forgets what no other pod needs.
-func (f *inFlight) letGo() {
+// evictOldest no longer keeps the log for the oldest pods, and forgets the events that no other pod needs.
+func (f *inFlight) evictOldest() {
 	full := f.before
 	for front := f.oldestFirst.Front(); front != nil && front.Value.(*inFlightPod).before == full; front = f.oldestFirst.Front() {
 		pod := f.oldestFirst.Remove(front).(*inFlightPod)

@@ -125,8 +125,8 @@ func checkIntegrity(t *testing.T, q *Queue) {
 		if pod.Gated() != (pod.pool == PoolGated) && (pod.pool != PoolBackoff || q.popFromBackoff) {
 			t.Fatalf("pod %v in pool %q is gated by %q", key, pod.pool, pod.GatingPlugin)
 		}
-		if pod.wake != (verdict{}) {
-			t.Fatalf("pod %v kept the verdict %v of an event", key, pod.wake)
+		if pod.decision != (decision{}) {
+			t.Fatalf("pod %v kept the verdict %v of an event", key, pod.decision)
 		}
 		if pod.pool == PoolGated {
 			gated++
@@ -142,7 +142,7 @@ func checkIntegrity(t *testing.T, q *Queue) {
 // checkWaiting checks the list of waiting pods and returns how many there are.
 func checkWaiting(t *testing.T, q *Queue) int {
 	t.Helper()
-	list := &q.unschedulable.longest
+	list := &q.unschedulable.byAge
 	count := 0
 	var last *queuedPod
 	insertedIsThere := list.inserted == nil
@@ -172,7 +172,7 @@ func checkMemberships(t *testing.T, q *Queue, pod *queuedPod) {
 		return
 	}
 	want := pod.RejectorPlugins()
-	if !q.unschedulable.index.known(pod.profile()) {
+	if !q.unschedulable.index.knownProfile(pod.profile()) {
 		want = sets.New("")
 	}
 	if len(pod.memberships) != len(want) {
@@ -191,7 +191,7 @@ func checkMemberships(t *testing.T, q *Queue, pod *queuedPod) {
 
 func checkIndex(t *testing.T, q *Queue) {
 	t.Helper()
-	places := len(q.unschedulable.index.strays.members)
+	places := len(q.unschedulable.index.orphans.members)
 	for _, groups := range q.unschedulable.index.groups {
 		for _, group := range groups {
 			shared := 0

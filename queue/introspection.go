@@ -18,10 +18,10 @@ import (
 type EventCost struct {
 	// Classes is of how many classes of pods a hint was asked.
 	Classes int
-	// Pods is how many pods were looked at: one of each class that stays, all of those that a hint wants, and those
+	// Pods is how many pods were looked at: one of each class that stays, all of those that a hint asks for, and those
 	// that a wildcard is for.
 	Pods int
-	// Woken is how many pods were requeued, be it to find a gate closed.
+	// Woken is how many pods woke, those included that a PreEnqueue plugin gated again.
 	Woken int
 }
 
@@ -109,15 +109,15 @@ type PodStatus struct {
 
 	// Pod is the version that the queue has.
 	Pod *v1.Pod
-	// UnschedulablePlugins and PendingPlugins are who rejected the pod in its last attempt, or gates it, by name.
+	// UnschedulablePlugins and PendingPlugins are the plugins that rejected the pod in its last attempt, or gate it, by name.
 	UnschedulablePlugins, PendingPlugins []string
 	// GatingPlugin is the plugin that keeps the pod out; empty if none does.
 	GatingPlugin string
 	// BackoffExpiration is when the backoff since the last attempt ends or ended; zero if there was none.
 	BackoffExpiration time.Time
-	// LongestWait is when the pod is tried again even if no event happens; zero unless it waits for one.
-	LongestWait time.Time
-	// WasFlushed tells that the pod waited that long since its last attempt, which means that a hint missed an event,
+	// UnschedulableTimeoutAt is when the pod is tried again even if no event happens; zero unless it waits for one.
+	UnschedulableTimeoutAt time.Time
+	// WasFlushed is set if the pod waited that long since its last attempt, which means that a hint missed an event,
 	// or none happened.
 	WasFlushed bool
 }
@@ -153,7 +153,7 @@ func (q *Queue) status(pod *queuedPod) PodStatus {
 		WasFlushed:           pod.WasFlushedFromUnschedulable,
 	}
 	if pod.pool.waits() {
-		status.LongestWait = q.waitEnd(pod)
+		status.UnschedulableTimeoutAt = q.waitEnd(pod)
 	}
 	return status
 }

@@ -107,7 +107,7 @@ func (n *Nominator) add(logger klog.Logger, pod fwk.PodInfo, node string) {
 	n.nodeOf[pod.GetPod().UID] = node
 }
 
-// waiting tells whether a pod exists and has no node yet.
+// waiting reports whether a pod exists and has no node yet.
 func (n *Nominator) waiting(pod *v1.Pod) bool {
 	if n.pods != nil {
 		current, err := n.pods.Pods(pod.Namespace).Get(pod.Name)

@@ -20,15 +20,15 @@ import (
 // made one at a time, and in the order in which things happened; so are those of HintEvaluated, PreEnqueueRan and
 // EventNarrowed among themselves, but a pod can be popped meanwhile.
 type Observer interface {
-	// PodMoved is called for every change of pool, and when a gate in the way gave a pod one rejector more without
-	// moving it. It is what metrics of the pods in pools (pending_pods) are derived from, and of those that come in
+	// PodMoved is called for every change of pool, and when a PreEnqueue plugin became one more rejector of a pod that did
+	// not move. It is what metrics of the pods in pools (pending_pods) are derived from, and of those that come in
 	// (queue_incoming_pods_total), for which [PoolUnschedulable] and [PoolGated] are one. The end of a flight without a
 	// return is not a move.
 	PodMoved(PodMove)
 	// HintEvaluated is called for every answer of a queueing hint.
 	HintEvaluated(HintResult)
 	// PreEnqueueRan is called when the PreEnqueue plugins of a pod were asked until one rejected it, if there are any. The
-	// rejector is that one; it is empty if the gates are open.
+	// rejector is that one; it is empty if all of them let the pod in.
 	PreEnqueueRan(profile, rejector string, duration time.Duration)
 	// EventNarrowed is called when a PreQueueingHintFn was asked which pods an event is about; narrowed is false if it
 	// said all, or failed.
@@ -73,7 +73,7 @@ type PodMove struct {
 	From, To Pool
 	// Cause is the label of the event that moved the pod, or one of the causes above.
 	Cause string
-	// Plugin is the plugin whose hint decided, if one did, and Strategy what the event was worth.
+	// Plugin is the plugin whose hint decided, if one did, and Strategy when the pod is tried again.
 	Plugin   string
 	Strategy Strategy
 	// NewRejector is the plugin that gates the pod if it had not rejected it before. A gauge of pods by rejector goes

@@ -53,7 +53,7 @@ type Options struct {
 	// a plugin rejected are popped early, the one whose backoff ends first, but none a second time before a backoff of it
 	// has ended.
 	DisablePopFromBackoff bool
-	// Observer is told what happens; nil means nobody is.
+	// Observer is told what happens; nil means no observer.
 	Observer Observer
 }
 
@@ -72,12 +72,12 @@ type Profile struct {
 	HintClass func(plugin string, pod *v1.Pod) (class string, ok bool)
 }
 
-// completed returns the options with defaults in place of zero values, or everything that is wrong with them.
-func (o Options) completed() (Options, error) {
-	var faults []error
+// withDefaults returns the options with defaults in place of zero values, or everything that is wrong with them.
+func (o Options) withDefaults() (Options, error) {
+	var errs []error
 	duration := func(name string, value *time.Duration, byDefault time.Duration) {
 		if *value < 0 {
-			faults = append(faults, fmt.Errorf("%s is %v, but must not be negative", name, *value))
+			errs = append(errs, fmt.Errorf("%s is %v, but must not be negative", name, *value))
 		}
 		if *value == 0 {
 			*value = byDefault
@@ -89,7 +89,7 @@ func (o Options) completed() (Options, error) {
 		o.MaxBackoff = DefaultMaxBackoff
 	}
 	if o.MaxInFlightEvents < 0 {
-		faults = append(faults, fmt.Errorf("MaxInFlightEvents is %d, but must not be negative", o.MaxInFlightEvents))
+		errs = append(errs, fmt.Errorf("MaxInFlightEvents is %d, but must not be negative", o.MaxInFlightEvents))
 	}
 	if o.MaxInFlightEvents == 0 {
 		o.MaxInFlightEvents = DefaultMaxInFlightEvents
@@ -103,7 +103,7 @@ func (o Options) completed() (Options, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	return o, errors.Join(faults...)
+	return o, errors.Join(errs...)
 }
 
 func byPriority(a, b fwk.QueuedEntityInfo) bool {

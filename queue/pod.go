@@ -29,10 +29,10 @@ const (
 	PoolInFlight Pool = "inFlight"
 )
 
-// waits tells whether the pods of the pool wait for an event.
+// waits reports whether the pods of the pool wait for an event.
 func (p Pool) waits() bool { return p == PoolUnschedulable || p == PoolGated }
 
-// queuedPod is a pod in the queue: its public record and what the queue keeps beside it.
+// queuedPod is a pod in the queue: its public record and what the queue keeps in addition to it.
 //
 // Queue.mu guards a pod that waits for an event. A pod in the active or backoff pool can be popped at any moment, so
 // that Queue.readyMu guards it, and changes of pool need both.
@@ -42,7 +42,7 @@ type queuedPod struct {
 	// since is when the pod came into its pool.
 	since time.Time
 	// order counts the pods that came into any pool. It breaks ties in the heaps, first in first out, and is the order
-	// in which pods are woken that wake together. A pod that a gate sends back where it was keeps its place.
+	// in which pods are woken that wake together. A pod that a PreEnqueue plugin gates again keeps its place.
 	order uint64
 	// heapIndex is the position in the heap that holds the pod; negative if none does.
 	heapIndex int
@@ -52,12 +52,12 @@ type queuedPod struct {
 	// needs no memory of its own.
 	memberships []membership
 	membership  [1]membership
-	// poppedEarly tells that the pod was popped before its backoff ended, and that no backoff of it has ended since.
+	// poppedEarly is set if the pod was popped before its backoff ended, and that no backoff of it has ended since.
 	poppedEarly bool
-	// gates are the PreEnqueue plugins of its profile.
-	gates *gates
-	// wake is what the event at hand does to the pod; zero between events.
-	wake verdict
+	// preEnqueue are the PreEnqueue plugins of its profile.
+	preEnqueue *preEnqueuePlugins
+	// decision is what becomes of the pod because of the event at hand; zero between events.
+	decision decision
 }
 
 // podKey is what identifies a pod in the queue. A pod in flight goes by its UID, since it outlives its name.
@@ -77,7 +77,7 @@ func (p *queuedPod) rejectedBy(plugin string) bool {
 	return p.UnschedulablePlugins.Has(plugin) || p.PendingPlugins.Has(plugin)
 }
 
-// waitingSince is what the longest wait for an event counts from.
+// waitingSince is when the unschedulable timeout of the pod began.
 func (p *queuedPod) waitingSince() time.Time {
 	if p.FlushTimestamp.After(p.Timestamp) {
 		return p.FlushTimestamp

@@ -31,7 +31,7 @@ var ErrClosed = errors.New("the scheduling queue is closed")
 // defaultMaxBatch has Pop wait for some dozens of microseconds.
 const defaultMaxBatch = 64
 
-// Queue is the scheduling queue. Its methods are safe for concurrent use.
+// Queue is the scheduling queue (kube-scheduler: PriorityQueue). Its methods are safe for concurrent use.
 type Queue struct {
 	// These never change.
 	ctx                context.Context
@@ -39,7 +39,7 @@ type Queue struct {
 	clock              clock.PassiveClock
 	less               fwk.LessFunc
 	profiles           map[string]Profile
-	gates              map[string]*gates // by profile
+	preEnqueue         map[string]*preEnqueuePlugins // by profile
 	initialBackoff     time.Duration
 	maxBackoff         time.Duration
 	maxInUnschedulable time.Duration
@@ -62,16 +62,16 @@ type Queue struct {
 	eventCount    int64
 	lastEvent     EventCost
 	allEvents     EventCost
-	// becamePoppable is set until mu is released, which is when those who wait in Pop are told, so that they see the
-	// best pod and not the first.
+	// becamePoppable is set until mu is released, which is when those that wait in Pop are woken, so that they take the best
+	// pod and not the first.
 	becamePoppable bool
-	// sweep and moves are memory for one call after another, so that an event costs no allocation.
-	sweep     sweep
-	moves     []PodMove
-	asked     asked
-	askedPods iter.Seq[*v1.Pod]
-	// fetched means nothing; it is there so that fetch has a result.
-	fetched int
+	// search, moves and hintSubject are memory for one call after another, so that an event costs no allocation.
+	search      wakeSearch
+	moves       []PodMove
+	hintSubject hintSubject
+	hintPods    iter.Seq[*v1.Pod]
+	// prefetched has no meaning; without a result, prefetch would be optimized away.
+	prefetched int
 
 	// readyMu is held for moments only. It guards the following fields, and pods of the heaps. A pod can be popped as
 	// soon as readyMu is free, unless it was taken out of its heap.
@@ -89,7 +89,7 @@ type Queue struct {
 // New returns an empty queue. Plugins get the context when they are run; it does not end the queue. An error says which
 // options are wrong.
 func New(ctx context.Context, options Options) (*Queue, error) {
-	options, err := options.completed()
+	options, err := options.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("creating the scheduling queue: %w", err)
 	}
@@ -103,7 +103,7 @@ func New(ctx context.Context, options Options) (*Queue, error) {
 		maxBackoff:         options.MaxBackoff,
 		maxInUnschedulable: options.MaxInUnschedulable,
 		popFromBackoff:     !options.DisablePopFromBackoff,
-		gates:              gatesOf(options.Profiles),
+		preEnqueue:         preEnqueueByProfile(options.Profiles),
 		Nominator:          options.Nominator,
 		events:             newEventIndex(options.Profiles),
 		pods:               map[types.NamespacedName]*queuedPod{},
@@ -112,12 +112,12 @@ func New(ctx context.Context, options Options) (*Queue, error) {
 	}
 	q.maxBatch = defaultMaxBatch
 	q.observe(options.Observer)
-	q.askedPods = q.asked.all
+	q.hintPods = q.hintSubject.all
 	q.active, q.backoff = newPodHeap(q.activeLess), newPodHeap(q.backoffLess)
 	q.unschedulable.index = requeueIndex{
-		groups:  map[rejector][]*classGroup{},
-		known:   func(profile string) bool { _, ok := q.profiles[profile]; return ok },
-		classOf: q.classOf,
+		groups:       map[rejector][]*classGroup{},
+		knownProfile: func(profile string) bool { _, ok := q.profiles[profile]; return ok },
+		classOf:      q.classOf,
 	}
 	q.ready = sync.NewCond(&q.readyMu)
 	return q, nil
@@ -139,8 +139,8 @@ func (q *Queue) unlock() {
 	}
 }
 
-// Add puts a new pod into the queue, in place of one of the same name. It becomes active unless a gate keeps it out. Its
-// nomination, if its status has one, is known before it can be popped.
+// Add puts a new pod into the queue, in place of one of the same name. It becomes active unless a PreEnqueue plugin
+// gates it. Its nomination, if its status has one, is known before it can be popped.
 func (q *Queue) Add(pod *v1.Pod) {
 	info := framework.NewQueuedPodInfo(pod, q.clock.Now())
 	q.mu.Lock()
@@ -150,7 +150,7 @@ func (q *Queue) Add(pod *v1.Pod) {
 
 func (q *Queue) newQueuedPod(info *framework.QueuedPodInfo, pool Pool) *queuedPod {
 	pod := &queuedPod{QueuedPodInfo: info, pool: pool, heapIndex: -1}
-	pod.gates = q.gates[pod.profile()]
+	pod.preEnqueue = q.preEnqueue[pod.profile()]
 	return pod
 }
 
@@ -159,7 +159,7 @@ func (q *Queue) add(info *framework.QueuedPodInfo) {
 		q.DeleteNominatedPodIfExists(replaced.Pod)
 	}
 	q.AddNominatedPod(q.logger, info.PodInfo, nil)
-	q.requeue(q.newQueuedPod(info, PoolNone), CauseAdded, verdict{strategy: Immediately})
+	q.place(q.newQueuedPod(info, PoolNone), CauseAdded, decision{strategy: Immediately})
 }
 
 // Update takes over a newer version of an unscheduled pod. If the pod waits for an event, the update is one: the hints
@@ -176,7 +176,7 @@ func (q *Queue) Update(oldPod, newPod *v1.Pod) {
 	if q.updateReady(oldPod, version, updates) {
 		return
 	}
-	pod := q.waiting(newPod.Namespace, newPod.Name)
+	pod := q.waitingPod(newPod.Namespace, newPod.Name)
 	if pod == nil || pod.Pod.UID != newPod.UID {
 		q.DeleteNominatedPodIfExists(oldPod)
 		q.add(version)
@@ -187,37 +187,37 @@ func (q *Queue) Update(oldPod, newPod *v1.Pod) {
 	q.unschedulable.index.add(pod)
 	q.UpdateNominatedPod(q.logger, oldPod, version.PodInfo)
 	for _, event := range updates {
-		pool := q.judgeUpdate(pod, q.events.occurrence(event, oldPod, newPod))
+		pool := q.applyUpdate(pod, q.events.newEvent(event, oldPod, newPod))
 		if pool == PoolActive || pool == PoolBackoff && q.popFromBackoff {
 			return // it may be popped already
 		}
 	}
 }
 
-// judgeUpdate requeues a pod by what one of several updates is worth to it, unless it would only be sent where it is,
-// and returns where it then is.
-func (q *Queue) judgeUpdate(pod *queuedPod, what occurrence) Pool {
-	worth := q.judge(pod, &what)
-	if worth.strategy == Skip || worth.strategy == AfterBackoff && pod.pool == PoolBackoff {
+// applyUpdate places a waiting pod by the decision on one of several updates, unless it would stay where it is, and returns
+// its pool.
+func (q *Queue) applyUpdate(pod *queuedPod, event clusterEvent) Pool {
+	decided := q.decide(pod, &event)
+	if decided.strategy == Skip || decided.strategy == AfterBackoff && pod.pool == PoolBackoff {
 		return pod.pool
 	}
 	if pod.pool == PoolBackoff {
 		q.readyMu.Lock()
-		q.take(pod)
+		q.removeFromHeap(pod)
 		q.readyMu.Unlock()
 	}
-	return q.requeue(pod, what.label(), worth)
+	return q.place(pod, event.label(), decided)
 }
 
 // updateReady updates a pod that is in flight or can be popped, without giving it a chance to change from one to the
-// other meanwhile, and tells whether there was one. It needs mu.
+// other meanwhile, and reports whether there was one. It needs mu.
 func (q *Queue) updateReady(oldPod *v1.Pod, version *framework.QueuedPodInfo, updates []fwk.ClusterEvent) bool {
 	newPod := version.Pod
 	q.readyMu.Lock()
 	defer q.readyMu.Unlock()
 	if q.inFlight.has(newPod.UID) {
 		for _, event := range updates {
-			q.inFlight.record(q.events.occurrence(event, oldPod, newPod), newPod.UID)
+			q.inFlight.record(q.events.newEvent(event, oldPod, newPod), newPod.UID)
 		}
 		return true
 	}
@@ -239,7 +239,7 @@ func (q *Queue) updateReady(oldPod *v1.Pod, version *framework.QueuedPodInfo, up
 // Whoever has the old version keeps that.
 func (q *Queue) replaceVersion(pod *queuedPod, version *framework.QueuedPodInfo) {
 	pod.PodInfo = version.PodInfo
-	pod.gates = q.gates[pod.profile()]
+	pod.preEnqueue = q.preEnqueue[pod.profile()]
 }
 
 // Delete takes a pod out of the queue, if it is there, and withdraws its nomination. A pod in flight stays in flight.
@@ -263,15 +263,15 @@ func (q *Queue) remove(named *v1.Pod) *queuedPod {
 	if pod.pool.waits() {
 		q.unschedulable.remove(pod)
 	} else {
-		q.take(pod)
+		q.removeFromHeap(pod)
 	}
 	q.observeMove(PodMove{Pod: pod.QueuedPodInfo, From: pod.pool, To: PoolNone, Cause: CauseDeleted})
 	pod.pool = PoolNone
 	return pod
 }
 
-// waiting returns the pod of a name if it waits for an event, nil otherwise. It needs mu.
-func (q *Queue) waiting(namespace, name string) *queuedPod {
+// waitingPod returns the pod of a name if it waits for an event, nil otherwise. It needs mu.
+func (q *Queue) waitingPod(namespace, name string) *queuedPod {
 	q.readyMu.Lock()
 	defer q.readyMu.Unlock()
 	if pod := q.pods[podKey(namespace, name)]; pod != nil && pod.pool.waits() {
@@ -280,11 +280,11 @@ func (q *Queue) waiting(namespace, name string) *queuedPod {
 	return nil
 }
 
-// AddUnschedulable gives back a popped pod whose attempt failed. Its UnschedulablePlugins and PendingPlugins say which
-// plugins rejected it; without any, the failure was an error and it is tried again after a backoff. Otherwise it waits
-// for an event that one of them wants, unless one happened while it was in flight. The pod is no longer in flight
-// afterwards, whatever the outcome, and info belongs to the queue unless there is an error: the pod is in the queue
-// already.
+// AddUnschedulable gives back a popped pod whose attempt failed (kube-scheduler: AddUnschedulablePodIfNotPresent). Its
+// UnschedulablePlugins and PendingPlugins say which plugins rejected it; without any, the failure was an error and it is
+// tried again after a backoff. Otherwise it waits for an event that wakes it, unless one happened while it was in
+// flight. The pod is no longer in flight afterwards, whatever the outcome, and info belongs to the queue unless there is
+// an error: the pod is in the queue already.
 func (q *Queue) AddUnschedulable(info *framework.QueuedPodInfo) error {
 	q.mu.Lock()
 	defer q.unlock()
@@ -302,9 +302,9 @@ func (q *Queue) AddUnschedulable(info *framework.QueuedPodInfo) error {
 	info.Timestamp = q.clock.Now()
 	info.BackoffExpiration, info.FlushTimestamp = time.Time{}, time.Time{}
 	info.WasFlushedFromUnschedulable = false
-	worth := q.judgeAttempt(pod)
+	decided := q.decideAfterAttempt(pod)
 	q.Done(info.Pod.UID) // before the pod can be popped again
-	q.requeue(pod, CauseAttemptFailed, worth)
+	q.place(pod, CauseAttemptFailed, decided)
 	return nil
 }
 

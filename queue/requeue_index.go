@@ -10,17 +10,17 @@ import (
 
 // requeueIndex finds the waiting pods that an event concerns without a look at the others. Pods are grouped by profile
 // and plugin that rejected them, a pod with several rejectors in several groups, then by the plugin that gates them, so
-// that pods behind a gate that an event cannot lift are passed over together, and then by class: pods for which the
+// that gated pods that an event cannot wake are passed over together, and then by class: pods for which the
 // hints of the plugin give the same answer, so that one is asked for all. Queue.mu guards it.
 type requeueIndex struct {
 	groups map[rejector][]*classGroup
-	// strays are pods of no known profile, of which no plugin can be asked.
-	strays hintClass
-	// known tells whether there is a profile of a name, and classOf returns the class of a pod, or false if hints are
+	// orphans are pods whose profile does not exist, so that there are no hints to run for them.
+	orphans hintClass
+	// known reports whether there is a profile of a name, and classOf returns the class of a pod, or false if hints are
 	// to be asked for that pod alone.
-	known   func(profile string) bool
-	classOf func(profile, plugin string, pod *v1.Pod) (string, bool)
-	// leaving is empty between calls.
+	knownProfile func(profile string) bool
+	classOf      func(profile, plugin string, pod *v1.Pod) (string, bool)
+	// leaving is working memory of dropClasses; it is kept to save an allocation for every event.
 	leaving []*hintClass
 }
 
@@ -41,8 +41,8 @@ type hintClass struct {
 	name     string
 	shared   bool
 	members  []*membership
-	// leaving counts the members that an event wakes, while it does; gone tells that these were all, and that the class
-	// was dropped.
+	// leaving counts the members that an event wakes, while it does; gone is set if these were all and the class was
+	// dropped.
 	leaving int
 	gone    bool
 }
@@ -52,22 +52,22 @@ type membership struct {
 	pod      *queuedPod
 	class    *hintClass
 	position int
-	// pending tells that the plugin rejected the pod as Pending.
+	// pending is set if the plugin rejected the pod as Pending.
 	pending bool
 }
 
-// worth is the verdict of the plugin if it asks for the pod.
-func (m *membership) worth(plugin string) verdict {
+// decision is the decision if the plugin's hint asks for the pod.
+func (m *membership) decision(plugin string) decision {
 	if m.pending {
-		return verdict{Immediately, plugin}
+		return decision{Immediately, plugin}
 	}
-	return verdict{AfterBackoff, plugin}
+	return decision{AfterBackoff, plugin}
 }
 
 func (x *requeueIndex) add(pod *queuedPod) {
-	if !x.known(pod.profile()) {
+	if !x.knownProfile(pod.profile()) {
 		pod.memberships = pod.membership[:]
-		x.strays.add(&pod.memberships[0], pod)
+		x.orphans.add(&pod.memberships[0], pod)
 		return
 	}
 	plugins := sets.List(pod.RejectorPlugins())
@@ -173,10 +173,10 @@ func (c *hintClass) drop() {
 	}
 }
 
-// settled tells whether nothing can improve the verdict on any pod of the class.
-func (c *hintClass) settled() bool {
+// final reports whether no hint can improve on the decision for any pod of the class.
+func (c *hintClass) final() bool {
 	for _, member := range c.members {
-		if !member.pod.wake.final(member.pod) {
+		if !member.pod.decision.final(member.pod) {
 			return false
 		}
 	}

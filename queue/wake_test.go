@@ -176,7 +176,7 @@ func TestEventsAllocateNothing(t *testing.T) {
 	}
 	q.Activate(q.logger, activated)
 	for run := range runs + 1 {
-		q.events.interest(wakes(run)) // which is worked out once for every kind of event
+		q.events.pluginsFor(wakes(run)) // which is worked out once for every kind of event
 	}
 	park(func(run string) string { return "Wakes" + run })
 	var waking []fwk.ClusterEvent

@@ -10,51 +10,51 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// requeue puts a pod where a verdict sends it, and returns that pool. The pod must not be in the active or backoff heap
-// before, and is no longer the caller's afterwards if it can be popped from there. It needs mu.
-func (q *Queue) requeue(pod *queuedPod, cause string, worth verdict) Pool {
-	pod.wake = worth
-	q.requeueBatch([]*queuedPod{pod}, cause)
+// place puts a pod into the pool that a decision sends it to, and returns that pool. The pod must not be in the
+// active or backoff heap before, and may be popped at any moment afterwards if it is there then. It needs mu.
+func (q *Queue) place(pod *queuedPod, cause string, by decision) Pool {
+	pod.decision = by
+	q.placeBatch([]*queuedPod{pod}, cause)
 	return q.moves[0].To
 }
 
-// requeueAll is requeue for many pods, in their order, by what their wake fields say.
-func (q *Queue) requeueAll(pods []*queuedPod, cause string) {
+// placeAll is place for many pods, in their order, by their decision fields.
+func (q *Queue) placeAll(pods []*queuedPod, cause string) {
 	for batch := range slices.Chunk(pods, q.maxBatch) {
-		q.requeueBatch(batch, cause)
+		q.placeBatch(batch, cause)
 	}
 }
 
-func (q *Queue) requeueBatch(pods []*queuedPod, cause string) {
+func (q *Queue) placeBatch(pods []*queuedPod, cause string) {
 	now := q.clock.Now()
 	moves := q.moves[:0]
-	q.fetch(pods)
-	gatesAsked := now
+	q.prefetch(pods)
+	preEnqueueDone := now
 	for _, pod := range pods {
-		to, newRejector := q.destination(pod, now, &gatesAsked)
+		to, newRejector := q.destination(pod, now, &preEnqueueDone)
 		moves = append(moves, PodMove{
 			Pod: pod.QueuedPodInfo, From: pod.pool, To: to, Cause: cause,
-			Plugin: pod.wake.plugin, Strategy: pod.wake.strategy, NewRejector: newRejector,
+			Plugin: pod.decision.plugin, Strategy: pod.decision.strategy, NewRejector: newRejector,
 		})
-		pod.wake = verdict{}
+		pod.decision = decision{}
 	}
 	for i, pod := range pods {
-		q.wait(pod, moves[i].To)
+		q.updateWaiting(pod, moves[i].To)
 	}
 	q.moves = moves
 
 	q.readyMu.Lock()
 	defer q.readyMu.Unlock()
 	for i, pod := range pods {
-		q.place(pod, moves[i].To, now)
+		q.pushToHeap(pod, moves[i].To, now)
 	}
 	q.observeMoves(moves)
 }
 
-// fetch reads what gates and the order of pods are about to read of many pods. These rarely are in the caches of the
-// processor, and one after another without anything between, it can wait for several of them at a time: this takes a
-// third off the time of waking many.
-func (q *Queue) fetch(pods []*queuedPod) {
+// prefetch reads the fields of many pods that PreEnqueue plugins and the order of the heaps are about to read. They rarely
+// are in the processor's cache; when they are read one after another without other work between, the misses overlap.
+// Without it, BenchmarkEventWakesAll with 100,000 pods takes 1.3 to 1.9 times as long.
+func (q *Queue) prefetch(pods []*queuedPod) {
 	sum := 0
 	for _, pod := range pods {
 		spec := &pod.Pod.Spec
@@ -63,14 +63,14 @@ func (q *Queue) fetch(pods []*queuedPod) {
 			sum += int(*spec.Priority)
 		}
 	}
-	q.fetched = sum
+	q.prefetched = sum
 }
 
-// destination returns the pool to which the strategy in its wake field sends a pod, and the plugin that turned it away
-// on the way if that is the first time it did. Gates are asked where pods become poppable: on the way into backoff if
-// they can be popped from there, otherwise into the active pool.
-func (q *Queue) destination(pod *queuedPod, now time.Time, gatesAsked *time.Time) (to Pool, newRejector string) {
-	switch pod.wake.strategy {
+// destination returns the pool to which its decision field sends a pod, and the PreEnqueue plugin that gates it if that has
+// not rejected it before. PreEnqueue plugins run where pods become poppable: on the way into backoff if they can be popped
+// from there, otherwise into the active pool.
+func (q *Queue) destination(pod *queuedPod, now time.Time, preEnqueueDone *time.Time) (to Pool, newRejector string) {
+	switch pod.decision.strategy {
 	case Skip:
 		return PoolUnschedulable, ""
 	case AfterBackoff:
@@ -89,17 +89,18 @@ func (q *Queue) destination(pod *queuedPod, now time.Time, gatesAsked *time.Time
 	if q.popFromBackoff && pod.pool == PoolBackoff || !q.popFromBackoff && to == PoolBackoff {
 		return to, ""
 	}
-	if newRejector = q.askGates(pod, gatesAsked); pod.Gated() {
+	if newRejector = q.runPreEnqueuePlugins(pod, preEnqueueDone); pod.Gated() {
 		to = PoolGated
 	}
 	return to, newRejector
 }
 
-// wait does what a move to another pool, or to the same, means to the pods that wait for an event. It needs mu.
-func (q *Queue) wait(pod *queuedPod, to Pool) {
+// updateWaiting adds a pod that moves to the pods that wait for an event, takes it from them, or brings its place among
+// them up to date. It needs mu.
+func (q *Queue) updateWaiting(pod *queuedPod, to Pool) {
 	waited, waits := pod.pool.waits(), to.waits()
 	if waited && waits {
-		q.unschedulable.renew(pod)
+		q.unschedulable.reindex(pod)
 		return
 	}
 	if waited {
@@ -112,8 +113,8 @@ func (q *Queue) wait(pod *queuedPod, to Pool) {
 	}
 }
 
-// place puts a pod into the heap of the pool that it moves to, if it has one. It needs readyMu.
-func (q *Queue) place(pod *queuedPod, to Pool, now time.Time) {
+// pushToHeap puts a pod into the heap of the pool that it moves to, if the pool has one. It needs readyMu.
+func (q *Queue) pushToHeap(pod *queuedPod, to Pool, now time.Time) {
 	switch to {
 	case PoolActive:
 		if pod.InitialAttemptTimestamp == nil {
@@ -133,7 +134,7 @@ func (q *Queue) place(pod *queuedPod, to Pool, now time.Time) {
 	}
 }
 
-// observeMoves tells of the moves that made a difference. It needs readyMu.
+// observeMoves tells the observer of the moves that changed something. It needs readyMu.
 func (q *Queue) observeMoves(moves []PodMove) {
 	logs := q.logger.V(5).Enabled()
 	if q.batchObserver != nil && len(moves) > 1 && !logs {
@@ -158,7 +159,7 @@ func (q *Queue) observeMoves(moves []PodMove) {
 	}
 }
 
-// changed tells whether a move is one: the pod changed its pool, or has a rejector more.
+// changed reports whether a move is one: the pod changed its pool, or has a rejector more.
 func (m *PodMove) changed() bool { return m.From != m.To || m.NewRejector != "" }
 
 // observeMove needs readyMu.
@@ -172,9 +173,9 @@ func (q *Queue) observeMove(move PodMove) {
 	}
 }
 
-// take takes a pod out of its heap, so that it can be changed without being popped; it stays in the queue and is to be
-// placed anew. It needs mu and readyMu, and a pod of the active or backoff pool.
-func (q *Queue) take(pod *queuedPod) {
+// removeFromHeap takes a pod out of its heap, so that it can be changed without being popped; it stays in the queue, and the
+// caller places it again. It needs mu and readyMu, and a pod of the active or backoff pool.
+func (q *Queue) removeFromHeap(pod *queuedPod) {
 	if pod.pool == PoolActive {
 		q.active.remove(pod)
 		return

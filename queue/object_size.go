@@ -12,18 +12,18 @@ import (
 
 // What parts of API objects take, in bytes, names and values included.
 const (
-	smallObject   = 1 << 10
-	podFootprint  = 2 << 10
-	nodeFootprint = 3 << 10
-	container     = 1 << 10
-	volume        = 512
-	image         = 512
-	entry         = 128 // of a map, or of a list of small things
+	smallObject = 1 << 10
+	podSize     = 2 << 10
+	nodeSize    = 3 << 10
+	container   = 1 << 10
+	volume      = 512
+	image       = 512
+	entry       = 128 // of a map, or of a list of small things
 )
 
-// footprint is about how many bytes an object of an event takes, rather too many than too few. It looks at what makes
+// objectSize is about how many bytes an object of an event takes, rather too many than too few. It looks at what makes
 // objects large, and not at all of them.
-func footprint(object any) int {
+func objectSize(object any) int {
 	meta, ok := object.(metav1.Object)
 	if !ok || reflect.ValueOf(object).IsNil() {
 		return 0
@@ -41,9 +41,9 @@ func footprint(object any) int {
 	switch object := object.(type) {
 	case *v1.Pod:
 		containers := len(object.Spec.InitContainers) + len(object.Spec.Containers) + len(object.Status.ContainerStatuses)
-		size += podFootprint + container*containers + volume*len(object.Spec.Volumes) + entry*len(object.Status.Conditions)
+		size += podSize + container*containers + volume*len(object.Spec.Volumes) + entry*len(object.Status.Conditions)
 	case *v1.Node:
-		size += nodeFootprint + image*len(object.Status.Images) + entry*len(object.Status.Capacity)
+		size += nodeSize + image*len(object.Status.Images) + entry*len(object.Status.Capacity)
 	}
 	return size
 }
