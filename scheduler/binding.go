@@ -14,8 +14,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// startBinding is the first half of the binding cycle, up to the wait for permission. The second half runs when the
-// permission was given or refused, without a goroutine that waits for it.
+// startBinding is the first half of the binding cycle (kube-scheduler: bindingCycle), up to the wait for permission. The
+// second half runs when the permission was given or refused, without a goroutine that waits for it.
 func (s *Scheduler) startBinding(ctx context.Context, a *attempt) {
 	preFlight := a.profile.RunPreBindPreFlights(ctx, a.state, a.pod, a.node)
 	if !preFlight.IsSuccess() && !preFlight.IsSkip() {
@@ -25,11 +25,11 @@ func (s *Scheduler) startBinding(ctx context.Context, a *attempt) {
 		return
 	}
 	if !s.options.DisableNominatedNodeName && (preFlight.IsSuccess() || a.profile.WillWaitOnPermit(a.pod)) {
-		// It will take a while: tell everybody where the pod is going (KEP-5278).
-		a.announced = true
+		// Binding will take a while: write where the pod is going to its status (KEP-5278).
+		a.nominationWritten = true
 		err := s.patchStatus(ctx, a.info.Pod, nil, &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: a.node})
 		if err != nil {
-			s.options.Logger.Error(err, "Announcing the node of a pod failed", "pod", klog.KObj(a.pod), "node", a.node)
+			s.options.Logger.Error(err, "Writing the nominated node of a pod failed", "pod", klog.KObj(a.pod), "node", a.node)
 		}
 	}
 	finish := func(permit *fwk.Status) { s.finishBinding(ctx, a, permit, preFlight.IsSuccess()) }
@@ -43,7 +43,7 @@ func (s *Scheduler) startBinding(ctx context.Context, a *attempt) {
 
 // countBindings counts the pods whose binding cycle has begun and not ended.
 func (s *Scheduler) countBindings(change int) {
-	s.underWay.Add(change)
+	s.background.Add(change)
 	if s.options.Metrics != nil {
 		s.options.Metrics.Goroutines("binding", change)
 	}
@@ -69,7 +69,7 @@ func (s *Scheduler) finishBinding(ctx context.Context, a *attempt, permit *fwk.S
 	}
 	// From here on no plugin rejects the pod, so no event needs to be kept for it.
 	s.queue.Done(a.pod.UID)
-	if status := s.obstacle(ctx, a); status != nil {
+	if status := s.checkBindable(ctx, a); status != nil {
 		s.handleBindingFailure(ctx, a, status)
 		return
 	}
@@ -111,7 +111,7 @@ func (s *Scheduler) preBind(ctx context.Context, a *attempt) *fwk.Status {
 	a.profile.AddPodInPreBind(a.pod.UID, cancel)
 	defer a.profile.RemovePodInPreBind(a.pod.UID)
 	var status *fwk.Status
-	s.slots.lend(func() { status = a.profile.RunPreBindPlugins(ctx, a.state, a.pod, a.node) })
+	s.bindingLimiter.yield(func() { status = a.profile.RunPreBindPlugins(ctx, a.state, a.pod, a.node) })
 	if !status.IsSuccess() {
 		return status
 	}
@@ -123,7 +123,7 @@ func (s *Scheduler) preBind(ctx context.Context, a *attempt) *fwk.Status {
 
 // bind asks the extender that binds such pods, and otherwise the Bind plugins.
 func (s *Scheduler) bind(ctx context.Context, a *attempt) *fwk.Status {
-	status := s.obstacle(ctx, a)
+	status := s.checkBindable(ctx, a)
 	if status == nil {
 		status = s.callBinders(ctx, a)
 	}
@@ -143,7 +143,7 @@ func (s *Scheduler) callBinders(ctx context.Context, a *attempt) *fwk.Status {
 		status = a.profile.RunBindPlugins(ctx, a.state, a.pod, a.node)
 	}
 	if status.IsError() {
-		return s.settle(ctx, a, status)
+		return s.confirmBinding(ctx, a, status)
 	}
 	return status
 }

@@ -10,6 +10,17 @@
 //	queue -> scheduling cycle -> binding cycle
 //	              \-> on failure: back to the queue, status and event written
 //
+// # Where a decision comes about
+//
+// An informer calls an event handler (event_handlers.go, pod_events.go, node_events.go), which updates the cache and calls
+// queue.Queue.Move. That wakes the pods that the event may help (queue/wake.go). [Scheduler.ScheduleOne] pops a pod and runs
+// the scheduling cycle (schedule_one.go): it updates the snapshot and looks for a node (find_node.go). By default the search
+// is runtime.Framework.Search, which filters and scores through cached verdicts and returns the best node. If the pod has a
+// nominated node, if PreFilter limits the nodes, with extenders, with percentageOfNodesToScore below 100, or with
+// [Options.DisableVerdictCaches], every plugin is run for every candidate instead, and select_node.go takes the best. The
+// cache then assumes the pod on that node, Reserve and Permit plugins run, and the pod is bound in the background
+// (binding.go).
+//
 // [New] builds a [Scheduler] on a client and an informer factory; [Scheduler.Run] runs it until its context ends.
 //
 // # Concurrency
@@ -22,11 +33,11 @@
 // # Trouble
 //
 // Writes are tried again a few times while the API server is away or overloaded. A binding that still fails is looked up,
-// since only its answer may have been lost: then the pod is bound. Until that is known the pod keeps its place. What
-// others decide meanwhile wins: a pod that is deleted, or bound by somebody else, is let go of, and one whose node is
+// since only the response may have been lost: then the pod is bound. Until that is known the pod keeps its place. What
+// others decide meanwhile wins: a pod that is deleted, or bound by another scheduler, is dropped, and one whose node is
 // gone is not bound. Everything else that fails goes back to the queue, which waits longer after each failure.
 //
-// A plugin that panics fails its pod. One that hangs has its context ended after [Options.SchedulingTimeout]; if it does not heed
+// A plugin that panics fails its pod. One that hangs has its context ended after [Options.SchedulingTimeout]; if it ignores
 // that, [Scheduler.Stuck] names it.
 //
 // # Simulation

@@ -15,36 +15,36 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// registerHandlers connects the informers with the event handlers: pods and nodes always, every other kind when some
-// plugin waits for its events. Names that are no resources are logged, as one faulty plugin should not keep the others
-// from running.
-func (s *Scheduler) registerHandlers() error {
+// addAllEventHandlers adds the event handlers to the informers: for pods and nodes always, for every other kind if a plugin
+// registered its events (kube-scheduler: addAllEventHandlers). Registered names that are no resources are logged, as one
+// faulty plugin should not keep the others from running.
+func (s *Scheduler) addAllEventHandlers() error {
 	if err := s.profiles.CheckEventResources(); err != nil {
 		s.options.Logger.Error(err, "Incorrect event registration")
 	}
 	core := s.options.Informers.Core().V1()
 	errs := []error{
-		s.handle(fwk.Pod, core.Pods().Informer(), handlerOf(s.podAdded, s.podUpdated, s.podDeleted)),
-		s.handle(fwk.Node, core.Nodes().Informer(), handlerOf(s.nodeAdded, s.nodeUpdated, s.nodeDeleted)),
+		s.addHandler(fwk.Pod, core.Pods().Informer(), typedHandler(s.podAdded, s.podUpdated, s.podDeleted)),
+		s.addHandler(fwk.Node, core.Nodes().Informer(), typedHandler(s.nodeAdded, s.nodeUpdated, s.nodeDeleted)),
 	}
 	known := sets.New(fwk.WildCard, fwk.Pod)
 	for _, row := range framework.Resources() {
 		known.Insert(row.Name)
 		if row.Informer.Resource != "pods" && row.Informer.Resource != "nodes" {
-			errs = append(errs, s.registerKind(row))
+			errs = append(errs, s.addKindHandler(row))
 		}
 	}
-	for _, event := range s.events.Events() {
+	for _, event := range s.eventMap.Events() {
 		if !known.Has(event.Resource) {
 			known.Insert(event.Resource)
-			errs = append(errs, s.registerCustomKind(event.Resource))
+			errs = append(errs, s.addCustomKindHandler(event.Resource))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (s *Scheduler) registerKind(row framework.WatchedResource) error {
-	actions := s.events.Actions(row.Name)
+func (s *Scheduler) addKindHandler(row framework.WatchedResource) error {
+	actions := s.eventMap.Actions(row.Name)
 	if actions == fwk.None {
 		return nil
 	}
@@ -56,71 +56,71 @@ func (s *Scheduler) registerKind(row framework.WatchedResource) error {
 	}
 	handler := s.objectHandler(row.Name, actions)
 	if registration, err := s.devices.AddHandler(row.Name, handler); registration != nil || err != nil {
-		s.handlers = append(s.handlers, handlerOfKind{row.Name, registration})
+		s.handlers = append(s.handlers, handlerRegistration{row.Name, registration})
 		return err
 	}
 	informer, err := s.options.Informers.ForResource(row.Informer)
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", row.Name, err)
 	}
-	return s.handle(row.Name, informer.Informer(), handler)
+	return s.addHandler(row.Name, informer.Informer(), handler)
 }
 
-// registerCustomKind watches a kind that is not in the table of events. A name that is none is ignored.
-func (s *Scheduler) registerCustomKind(name fwk.EventResource) error {
+// addCustomKindHandler watches a kind that is not in the table of events. A name that is not plural.version.group is ignored.
+func (s *Scheduler) addCustomKindHandler(name fwk.EventResource) error {
 	kind, ok := framework.ParseCustomResource(name)
 	if !ok || s.options.DynamicInformers == nil {
 		return nil
 	}
 	informer := s.options.DynamicInformers.ForResource(kind).Informer()
-	return s.handle(name, informer, s.objectHandler(name, s.events.Actions(name)))
+	return s.addHandler(name, informer, s.objectHandler(name, s.eventMap.Actions(name)))
 }
 
-// handlerOfKind is an event handler that was added to an informer.
-type handlerOfKind struct {
+// handlerRegistration is an event handler that was added to an informer.
+type handlerRegistration struct {
 	kind         fwk.EventResource
 	registration clientcache.ResourceEventHandlerRegistration
 }
 
-func (s *Scheduler) handle(kind fwk.EventResource, informer clientcache.SharedIndexInformer, handler clientcache.ResourceEventHandler) error {
+func (s *Scheduler) addHandler(kind fwk.EventResource, informer clientcache.SharedIndexInformer, handler clientcache.ResourceEventHandler) error {
 	registration, err := informer.AddEventHandler(handler)
 	if err != nil {
 		return fmt.Errorf("adding an event handler: %w", err)
 	}
-	s.handlers = append(s.handlers, handlerOfKind{kind, registration})
+	s.handlers = append(s.handlers, handlerRegistration{kind, registration})
 	return nil
 }
 
-// objectHandler announces the changes of a kind that only plugins care about. An update is the general one, whatever
-// changed; the object of a deletion may be a tombstone, which hints unwrap.
+// objectHandler tells the queue of the changes of a kind that is not cached. An update is the general one, whatever changed;
+// the object of a deletion may be a tombstone, which hints unwrap.
 func (s *Scheduler) objectHandler(name fwk.EventResource, actions fwk.ActionType) clientcache.ResourceEventHandler {
-	announce := func(action fwk.ActionType, old, new any) {
+	move := func(action fwk.ActionType, old, new any) {
 		event := fwk.ClusterEvent{Resource: name, ActionType: action}
-		defer s.handling(event)()
+		defer s.startTimer(event)()
 		s.queue.Move(event, old, new, nil)
 	}
 	var handler clientcache.ResourceEventHandlerFuncs
 	if actions&fwk.Add != 0 {
-		handler.AddFunc = func(object any) { announce(fwk.Add, nil, object) }
+		handler.AddFunc = func(object any) { move(fwk.Add, nil, object) }
 	}
 	if actions&fwk.Update != 0 {
-		handler.UpdateFunc = func(old, new any) { announce(fwk.Update, old, new) }
+		handler.UpdateFunc = func(old, new any) { move(fwk.Update, old, new) }
 	}
 	if actions&fwk.Delete != 0 {
-		handler.DeleteFunc = func(object any) { announce(fwk.Delete, object, nil) }
+		handler.DeleteFunc = func(object any) { move(fwk.Delete, object, nil) }
 	}
 	return handler
 }
 
-// handling returns what is to be called when an event is handled, which it is from now on.
-func (s *Scheduler) handling(event fwk.ClusterEvent) (handled func()) {
+// startTimer starts to measure the handling of an event. The function that it returns ends that and tells the observer.
+func (s *Scheduler) startTimer(event fwk.ClusterEvent) (stop func()) {
 	started := s.options.Clock.Now()
 	return func() { s.options.Observer.EventHandled(event, s.options.Clock.Since(started)) }
 }
 
-// handlerOf makes an informer's handler of typed functions. Objects of another type do not reach them; deletions are
-// passed as they come, because the last state of the object may have been missed.
-func handlerOf[T v1.Pod | v1.Node](added func(*T), updated func(old, new *T), deleted func(any)) clientcache.ResourceEventHandler {
+// typedHandler returns an informer's handler that calls typed functions. Objects of another type do not reach them;
+// deletions are passed as they come, because the last state of the object may have been missed.
+func typedHandler[T v1.Pod | v1.Node](added func(*T), updated func(old, new *T), deleted func(any)) clientcache.ResourceEventHandler {
 	return clientcache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) {
 			if typed, ok := object.(*T); ok {

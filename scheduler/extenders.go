@@ -17,7 +17,7 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// hasExtender tells whether any extender has a property.
+// hasExtender reports whether any extender has a property.
 func (s *Scheduler) hasExtender(property func(fwk.Extender) bool) bool {
 	for _, extender := range s.options.Extenders {
 		if property(extender) {
@@ -37,8 +37,9 @@ func within(ctx context.Context, extender fwk.Extender) fwk.Extender {
 	return extender
 }
 
-// askExtenders lets the extenders, one after the other, remove nodes. The status is an error or nil.
-func (s *Scheduler) askExtenders(ctx context.Context, search *search, feasible []fwk.NodeInfo) ([]fwk.NodeInfo, *fwk.Status) {
+// filterThroughExtenders lets the extenders, one after the other, remove nodes (kube-scheduler:
+// findNodesThatPassExtenders). The status is an error or nil.
+func (s *Scheduler) filterThroughExtenders(ctx context.Context, search *nodeSearch, feasible []fwk.NodeInfo) ([]fwk.NodeInfo, *fwk.Status) {
 	before := len(feasible)
 	for _, extender := range s.options.Extenders {
 		if len(feasible) == 0 {
@@ -74,7 +75,7 @@ func (s *Scheduler) askExtenders(ctx context.Context, search *search, feasible [
 
 // addExtenderScores adds the scores of the extenders, which are asked all at the same time, to those of the plugins,
 // stretched to the same range. Extenders that fail are left out.
-func (s *Scheduler) addExtenderScores(ctx context.Context, search *search, nodes []fwk.NodeInfo, totals []int64) {
+func (s *Scheduler) addExtenderScores(ctx context.Context, search *nodeSearch, nodes []fwk.NodeInfo, totals []int64) {
 	answers := make([]map[string]int64, len(s.options.Extenders)) // by node
 	var asking sync.WaitGroup
 	for i, extender := range s.options.Extenders {

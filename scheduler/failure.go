@@ -21,8 +21,8 @@ import (
 // maxEventNote is the longest note the events API takes, in bytes.
 const maxEventNote = 1024
 
-// handleFailure puts a pod back into the queue and says why: in an event, and in the pod's condition. It runs in the
-// goroutine of the cycle that failed.
+// handleFailure (kube-scheduler: handleSchedulingFailure) puts a pod back into the queue and says why: in an event, and
+// in the pod's condition. It runs in the goroutine of the cycle that failed.
 func (s *Scheduler) handleFailure(ctx context.Context, a *attempt, f *failure) {
 	s.restore(a)
 	reason := "SchedulerError"
@@ -55,7 +55,7 @@ func (s *Scheduler) handleFailure(ctx context.Context, a *attempt, f *failure) {
 	if !requeue { // it is gone, or has a node, so that the condition would be wrong
 		return
 	}
-	if a.announced { // the informer may not know it yet, and it is to be withdrawn
+	if a.nominationWritten { // the informer may not know it yet, and it is to be withdrawn
 		pod = pod.DeepCopy()
 		pod.Status.NominatedNodeName = a.node
 	}
@@ -83,8 +83,8 @@ func (s *Scheduler) recordRejectors(a *attempt, f *failure) {
 		s.options.Logger.V(2).Info("Unable to schedule pod; it waits", "pod", klog.KObj(info.Pod), "took", took, "err", fit)
 		return
 	}
-	if overtaken := f.overtaken(); overtaken != nil {
-		s.options.Logger.Info("Somebody else decided about a pod; leaving it alone", "pod", klog.KObj(info.Pod), "took", took, "err", overtaken)
+	if superseded := f.superseded(); superseded != nil {
+		s.options.Logger.Info("A pod was bound or deleted in the meantime; leaving it alone", "pod", klog.KObj(info.Pod), "took", took, "err", superseded)
 		return
 	}
 	if err := f.status.AsError(); errors.Is(err, framework.ErrNoNodesAvailable) || f.status.IsRejected() {
@@ -103,7 +103,7 @@ func (s *Scheduler) currentPod(a *attempt, f *failure) (pod *v1.Pod, requeue, ok
 	case err == nil && current.UID != old.UID:
 		s.options.Logger.V(2).Info("Another pod has the name now; not queueing the old one again", "pod", klog.KObj(old))
 		return nil, false, false
-	case f.overtaken() != nil: // of which the informer may not have heard yet
+	case f.superseded() != nil: // of which the informer may not have heard yet
 		return old, false, true
 	case err != nil:
 		s.options.Logger.V(2).Info("The pod is gone; not queueing it again", "pod", klog.KObj(old), "err", err)

@@ -18,8 +18,8 @@ import (
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
-// search is the state of looking for a node for one pod.
-type search struct {
+// nodeSearch is the search for the node of one pod.
+type nodeSearch struct {
 	*attempt
 	all       candidates
 	diagnosis framework.Diagnosis
@@ -41,13 +41,13 @@ func (s *Scheduler) allNodes() candidates {
 	return candidates{count: len(order), at: func(i int) fwk.NodeInfo { return s.snapshot.NodeAt(order[i]) }}
 }
 
-// findNode chooses the node for a pod. When there is none, the PostFilter plugins have had their chance to make room.
+// findNode chooses the node for a pod. If there is none, it runs the PostFilter plugins.
 func (s *Scheduler) findNode(ctx context.Context, a *attempt) (string, *failure) {
 	all := s.allNodes()
 	if all.count == 0 {
 		return "", failed(fwk.NewStatus(fwk.UnschedulableAndUnresolvable).WithError(framework.ErrNoNodesAvailable))
 	}
-	search := &search{attempt: a, all: all}
+	search := &nodeSearch{attempt: a, all: all}
 	search.diagnosis.NodeToStatus = framework.NewDefaultNodeToStatus()
 	node, status := s.bestNode(ctx, search)
 	switch {
@@ -59,10 +59,11 @@ func (s *Scheduler) findNode(ctx context.Context, a *attempt) (string, *failure)
 	return node, nil
 }
 
-// bestNode returns the name of the best node, empty if none takes the pod. The status is an error or nil.
-func (s *Scheduler) bestNode(ctx context.Context, search *search) (string, *fwk.Status) {
+// bestNode returns the name of the best node, empty if no node is feasible (kube-scheduler: schedulePod). The status is an
+// error or nil.
+func (s *Scheduler) bestNode(ctx context.Context, search *nodeSearch) (string, *fwk.Status) {
 	result, status, narrowing := search.profile.RunPreFilterPlugins(ctx, search.state, search.pod)
-	// A plugin that left nodes out is among those that could change their minds. As in kube-scheduler, the set is one with
+	// A plugin that left nodes out counts as a rejector. As in kube-scheduler, the set is one with
 	// that of all rejectors: the reason of the nodes left out also names those that reject the nominated node.
 	search.diagnosis.UnschedulablePlugins = narrowing
 	if status.IsRejected() {
@@ -72,11 +73,11 @@ func (s *Scheduler) bestNode(ctx context.Context, search *search) (string, *fwk.
 	if !status.IsSuccess() {
 		return "", status
 	}
-	if feasible := s.firstCandidate(ctx, search); len(feasible) > 0 {
+	if feasible := s.tryNominatedNode(ctx, search); len(feasible) > 0 {
 		return s.selectNode(ctx, search, feasible)
 	}
-	if result.AllNodes() && s.searchesColumns(search) {
-		return s.searchColumns(ctx, search)
+	if result.AllNodes() && s.canUseVerdictCaches(search) {
+		return s.searchVerdictCaches(ctx, search)
 	}
 	feasible, status := s.feasibleNodes(ctx, search, result, narrowing)
 	if status.IsError() || len(feasible) == 0 {
@@ -85,15 +86,17 @@ func (s *Scheduler) bestNode(ctx context.Context, search *search) (string, *fwk.
 	return s.selectNode(ctx, search, feasible)
 }
 
-// searchesColumns tells whether all nodes are looked at, and nobody beside the plugins has a say.
-func (s *Scheduler) searchesColumns(search *search) bool {
+// canUseVerdictCaches reports whether runtime's Search can choose the node: all nodes are looked at, and there are no
+// extenders.
+func (s *Scheduler) canUseVerdictCaches(search *nodeSearch) bool {
 	percentage := s.percentage(search)
 	return (percentage == 0 || percentage == 100) && !s.options.DisableVerdictCaches && len(s.options.Extenders) == 0 &&
 		search.profile.Has(profiles.Score) && search.profile.CanSearch()
 }
 
-// searchColumns looks at all nodes through what is known of them from cycles before.
-func (s *Scheduler) searchColumns(ctx context.Context, search *search) (string, *fwk.Status) {
+// searchVerdictCaches has the framework choose the node by the plugins' cached verdicts and scores: runtime.Framework.Search
+// runs plugins only for nodes that changed. This is the default path.
+func (s *Scheduler) searchVerdictCaches(ctx context.Context, search *nodeSearch) (string, *fwk.Status) {
 	choice, status := search.profile.Search(ctx, search.state, search.pod, s.random.IntN)
 	if status.IsError() {
 		return "", status
@@ -105,32 +108,33 @@ func (s *Scheduler) searchColumns(ctx context.Context, search *search) (string, 
 	return choice.Node, nil
 }
 
-// feasibleNodes returns nodes that take the pod, not necessarily all of them. The status is an error or nil.
-func (s *Scheduler) feasibleNodes(ctx context.Context, search *search, result *fwk.PreFilterResult, narrowing sets.Set[string]) ([]fwk.NodeInfo, *fwk.Status) {
+// feasibleNodes returns feasible nodes, not necessarily all of them (kube-scheduler: findNodesThatFitPod). The status is
+// an error or nil.
+func (s *Scheduler) feasibleNodes(ctx context.Context, search *nodeSearch, result *fwk.PreFilterResult, narrowing sets.Set[string]) ([]fwk.NodeInfo, *fwk.Status) {
 	candidates := search.all
 	if !result.AllNodes() {
 		candidates = s.namedNodes(result.NodeNames, search.all)
 		search.diagnosis.NodeToStatus.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable,
 			fmt.Sprintf("node(s) didn't satisfy plugin(s) [%s]", strings.Join(sets.List(narrowing), " "))))
 	}
-	feasible, status := s.checkNodes(ctx, search, candidates, s.nextStart, s.wanted(search, candidates.count))
+	feasible, status := s.checkNodes(ctx, search, candidates, s.nextStart, s.numFeasibleNodesToFind(search, candidates.count))
 	s.nextStart = (s.nextStart + len(feasible) + search.diagnosis.NodeToStatus.Len()) % search.all.count
 	if status.IsError() {
 		return nil, status
 	}
-	return s.askExtenders(ctx, search, feasible)
+	return s.filterThroughExtenders(ctx, search, feasible)
 }
 
 // rejectAll records that PreFilter turned the pod down for all nodes at once.
-func (s *search) rejectAll(status *fwk.Status) {
+func (s *nodeSearch) rejectAll(status *fwk.Status) {
 	s.diagnosis.NodeToStatus.SetAbsentNodesStatus(status)
 	s.diagnosis.PreFilterMsg = status.Message()
 	s.diagnosis.AddPluginStatus(status)
 }
 
-// firstCandidate returns the node that was nominated for the pod if it takes the pod, which then goes there without a
-// look at other nodes.
-func (s *Scheduler) firstCandidate(ctx context.Context, search *search) []fwk.NodeInfo {
+// tryNominatedNode returns the node that was nominated for the pod if it is feasible; no other node is then looked at
+// (kube-scheduler: evaluateNominatedNode).
+func (s *Scheduler) tryNominatedNode(ctx context.Context, search *nodeSearch) []fwk.NodeInfo {
 	nominated := search.pod.Status.NominatedNodeName
 	if nominated == "" {
 		return nil
@@ -142,7 +146,7 @@ func (s *Scheduler) firstCandidate(ctx context.Context, search *search) []fwk.No
 	}
 	feasible, status := s.checkNodes(ctx, search, candidatesOf([]fwk.NodeInfo{node}), 0, 1)
 	if !status.IsError() {
-		feasible, status = s.askExtenders(ctx, search, feasible)
+		feasible, status = s.filterThroughExtenders(ctx, search, feasible)
 	}
 	if status.IsError() {
 		s.options.Logger.Error(status.AsError(), "Evaluating the nominated node failed; trying all nodes",
@@ -172,16 +176,16 @@ func (s *Scheduler) namedNodes(names sets.Set[string], all candidates) candidate
 	return candidatesOf(nodes)
 }
 
-// checkNodes runs the Filter plugins on the candidates, beginning at start and wrapping around, until enough of them
-// take the pod. Rejections go to the diagnosis. The feasible nodes are in the order of the search, which with more
-// than one worker need not be the first ones.
-func (s *Scheduler) checkNodes(ctx context.Context, search *search, candidates candidates, start, enough int) (_ []fwk.NodeInfo, status *fwk.Status) {
+// checkNodes (kube-scheduler: findNodesThatPassFilters) runs the Filter plugins on the candidates, beginning at start
+// and wrapping around, until enough of them take the pod. Rejections go to the diagnosis. The feasible nodes are in the
+// order of the search, which with more than one worker need not be the first ones.
+func (s *Scheduler) checkNodes(ctx context.Context, search *nodeSearch, candidates candidates, start, enough int) (_ []fwk.NodeInfo, status *fwk.Status) {
 	if candidates.count == 0 {
 		return nil, nil
 	}
 	began := s.options.Clock.Now()
 	defer func() { search.profile.ObserveFilter(status.Code(), s.options.Clock.Since(began)) }()
-	verdicts := s.clearVerdicts(candidates.count)
+	results := s.clearFilterResults(candidates.count)
 	var found atomic.Int64
 	var broken atomic.Pointer[fwk.Status]
 	searching, stop := context.WithCancel(ctx)
@@ -202,7 +206,7 @@ func (s *Scheduler) checkNodes(ctx context.Context, search *search, candidates c
 			}
 			return
 		}
-		verdicts[i] = verdict{node: node, status: status}
+		results[i] = filterResult{node: node, status: status}
 	}
 	search.profile.Parallelizer().Until(searching, candidates.count, check, "Filter")
 	if status := broken.Load(); status != nil {
@@ -212,7 +216,7 @@ func (s *Scheduler) checkNodes(ctx context.Context, search *search, candidates c
 		return nil, fwk.AsStatus(fmt.Errorf("looking for nodes that fit: %w", err))
 	}
 	feasible := make([]fwk.NodeInfo, 0, min(int(found.Load()), enough))
-	for _, v := range verdicts {
+	for _, v := range results {
 		switch {
 		case v.node == nil:
 		case !v.status.IsSuccess():
@@ -225,25 +229,25 @@ func (s *Scheduler) checkNodes(ctx context.Context, search *search, candidates c
 	return feasible, nil
 }
 
-// verdict is what the Filter plugins said of a node; the zero value says that they were not asked.
-type verdict struct {
+// filterResult is the result of the Filter plugins for a node; the zero value means that they did not run.
+type filterResult struct {
 	node   fwk.NodeInfo
 	status *fwk.Status
 }
 
-// clearVerdicts returns room for n verdicts, the same for every cycle.
-func (s *Scheduler) clearVerdicts(n int) []verdict {
-	clear(s.verdicts)
-	s.verdicts = slices.Grow(s.verdicts[:0], n)[:n]
-	return s.verdicts
+// clearFilterResults returns n zero results, in the same memory in every cycle.
+func (s *Scheduler) clearFilterResults(n int) []filterResult {
+	clear(s.filterResults)
+	s.filterResults = slices.Grow(s.filterResults[:0], n)[:n]
+	return s.filterResults
 }
 
 // minNodesToFind is the number of nodes below which a share of them is not enough.
 const minNodesToFind = 100
 
-// wanted returns how many feasible nodes are enough: one when nothing compares them, otherwise the configured share of
-// the candidates, all of them by default.
-func (s *Scheduler) wanted(search *search, candidates int) int {
+// numFeasibleNodesToFind (kube-scheduler has the same name) returns how many feasible nodes are enough: one when nothing
+// compares them, otherwise the configured share of the candidates, all of them by default.
+func (s *Scheduler) numFeasibleNodesToFind(search *nodeSearch, candidates int) int {
 	if !search.profile.Has(profiles.Score) && !s.hasExtender(fwk.Extender.IsFilter) && !s.hasExtender(fwk.Extender.IsPrioritizer) {
 		return 1
 	}
@@ -258,15 +262,15 @@ func nodesToFind(percentage, candidates int) int {
 }
 
 // percentage is the share of nodes that the configuration asks to look at, zero if it does not say.
-func (s *Scheduler) percentage(search *search) int {
+func (s *Scheduler) percentage(search *nodeSearch) int {
 	if own := search.profile.PercentageOfNodesToScore(); own != nil {
 		return int(*own)
 	}
 	return int(s.options.Configuration.PercentageOfNodesToScore)
 }
 
-// postFilter gives the PostFilter plugins their chance and returns the failure of a pod that fits nowhere.
-func (s *Scheduler) postFilter(ctx context.Context, search *search) *failure {
+// postFilter runs the PostFilter plugins and returns the failure of a pod for which no node is feasible.
+func (s *Scheduler) postFilter(ctx context.Context, search *nodeSearch) *failure {
 	fit := &framework.FitError{Pod: search.pod, NumAllNodes: search.all.count, Diagnosis: search.diagnosis}
 	rejected := func() *fwk.Status { return fwk.NewStatus(fwk.Unschedulable).WithError(fit) }
 	if !search.profile.Has(profiles.PostFilter) {
@@ -275,7 +279,7 @@ func (s *Scheduler) postFilter(ctx context.Context, search *search) *failure {
 	result, status := search.profile.RunPostFilterPlugins(ctx, search.state, search.pod, search.diagnosis.NodeToStatus)
 	fit.Diagnosis.PostFilterMsg = status.Message()
 	if status.IsError() {
-		s.options.Logger.Error(status.AsError(), "Making room for a pod failed", "pod", klog.KObj(search.pod))
+		s.options.Logger.Error(status.AsError(), "Running the PostFilter plugins failed", "pod", klog.KObj(search.pod))
 	}
 	f := &failure{status: rejected()}
 	if result != nil {

@@ -64,13 +64,13 @@ func NewInformerFactoryWith(client clientset.Interface, options InformerOptions)
 	shared := &sharedValues{}
 	podTransform := dropManagedFields
 	if options.TrimPods {
-		podTransform = shared.shrink
+		podTransform = shared.trim
 	}
 	factory.InformerFor(&v1.Pod{}, func(client clientset.Interface, resync time.Duration) clientcache.SharedIndexInformer {
 		return newPodInformer(client, resync, options.Name, podTransform)
 	})
 	factory.InformerFor(&v1.Node{}, func(client clientset.Interface, resync time.Duration) clientcache.SharedIndexInformer {
-		return newNodeInformer(client, resync, options.Name, shared.shrink)
+		return newNodeInformer(client, resync, options.Name, shared.trim)
 	})
 	return factory
 }

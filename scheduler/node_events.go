@@ -17,7 +17,7 @@ import (
 
 func (s *Scheduler) nodeAdded(node *v1.Node) {
 	event := fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add}
-	defer s.handling(event)()
+	defer s.startTimer(event)()
 	if err := s.cache.AddNode(node); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache AddNode failed", "node", klog.KObj(node))
 	}
@@ -47,7 +47,7 @@ func (s *Scheduler) nodeDeleted(object any) {
 		return
 	}
 	event := fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Delete}
-	defer s.handling(event)()
+	defer s.startTimer(event)()
 	s.queue.Move(event, node, nil, nil)
 	if err := s.cache.RemoveNode(node); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache RemoveNode failed", "node", klog.KObj(node))

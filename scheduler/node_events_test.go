@@ -13,7 +13,7 @@ import (
 )
 
 func TestNodeEventsWakePods(t *testing.T) {
-	small := makeNode("n1", "1")
+	trimmed := makeNode("n1", "1")
 	tests := []struct {
 		name   string
 		happen func(f *fixture)
@@ -21,18 +21,18 @@ func TestNodeEventsWakePods(t *testing.T) {
 	}{
 		{"a node with room is added", func(f *fixture) { f.nodeAdded(makeNode("n2", "4")) }, queue.PoolBackoff},
 		{"a node without room is added", func(f *fixture) { f.nodeAdded(makeNode("n2", "1")) }, queue.PoolUnschedulable},
-		{"the node grows", func(f *fixture) { f.nodeUpdated(small, makeNode("n1", "4")) }, queue.PoolBackoff},
+		{"the node grows", func(f *fixture) { f.nodeUpdated(trimmed, makeNode("n1", "4")) }, queue.PoolBackoff},
 		{"a heartbeat", func(f *fixture) {
-			f.nodeUpdated(small, makeNode("n1", "1", func(n *v1.Node) {
+			f.nodeUpdated(trimmed, makeNode("n1", "1", func(n *v1.Node) {
 				n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Message: "still"}}
 			}))
 		}, queue.PoolUnschedulable},
-		{"the node is deleted", func(f *fixture) { f.nodeDeleted(small) }, queue.PoolUnschedulable},
+		{"the node is deleted", func(f *fixture) { f.nodeDeleted(trimmed) }, queue.PoolUnschedulable},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t)
-			f.nodeAdded(small)
+			f.nodeAdded(trimmed)
 			f.park(makePod("a", "2"))
 			test.happen(f)
 			f.wantPool("a", test.want)

@@ -17,7 +17,7 @@ import (
 // be told only some of it.
 //
 // Its methods are called from the goroutine that does what they are about, so that they must return quickly; those
-// about attempts concurrently for different pods, and EventHandled beside them.
+// about attempts concurrently for different pods, and EventHandled at the same time as these.
 type Observer interface {
 	// AttemptStarted is called when a pod was taken from the queue to find a node for it; attempt counts from one.
 	AttemptStarted(pod *v1.Pod, attempt int)
@@ -61,13 +61,13 @@ type Binding struct {
 	Duration time.Duration
 	// SinceReady is how long ago the pod was ready to be tried for the first time, all gates open.
 	SinceReady time.Duration
-	// Flushed tells that the attempt was made because the pod had waited for too long, and not because of an event.
+	// Flushed is set if the attempt was made because the pod had waited for too long, and not because of an event.
 	Flushed bool
 }
 
 var _ Observer = NopObserver{}
 
-// NopObserver is an [Observer] that heeds nothing.
+// NopObserver is an [Observer] that does nothing.
 type NopObserver struct{}
 
 // AttemptStarted implements [Observer].

@@ -51,7 +51,7 @@ func TestObserverIsToldOfEvents(t *testing.T) {
 	f := newFixture(t)
 	seen := &notes{}
 	f.options.Observer = seen
-	small, large := makeNode("n1", "1"), makeNode("n1", "4", func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} })
+	trimmed, large := makeNode("n1", "1"), makeNode("n1", "4", func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} })
 	waiting, placed := makePod("a", "1"), makePod("a", "1", placedOn("n1"))
 	labelled := makePod("a", "1", placedOn("n1"), func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} })
 	for _, step := range []struct {
@@ -59,8 +59,8 @@ func TestObserverIsToldOfEvents(t *testing.T) {
 		do   func()
 		want []string
 	}{
-		{"node added", func() { f.nodeAdded(small) }, []string{"NodeAdd 0"}},
-		{"two things change", func() { f.nodeUpdated(small, large) }, []string{"NodeUpdateNodeAllocatable 0", "NodeUpdateNodeLabel 0"}},
+		{"node added", func() { f.nodeAdded(trimmed) }, []string{"NodeAdd 0"}},
+		{"two things change", func() { f.nodeUpdated(trimmed, large) }, []string{"NodeUpdateNodeAllocatable 0", "NodeUpdateNodeLabel 0"}},
 		{"nothing changes", func() { f.nodeUpdated(large, large) }, nil},
 		{"node deleted", func() { f.nodeDeleted(large) }, []string{"NodeDelete 0"}},
 		{"waiting pod added", func() { f.podAdded(waiting) }, []string{"UnscheduledPodAdd 0"}},
@@ -96,7 +96,7 @@ func TestObserverIsToldHowLongEventsTake(t *testing.T) {
 	f := newFixture(t)
 	seen := &notes{}
 	f.options.Observer = seen
-	handled := f.handling(fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add})
+	handled := f.startTimer(fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add})
 	f.clock.Step(2 * time.Second)
 	handled()
 	if diff := cmp.Diff([]string{"NodeAdd 2"}, seen.lines); diff != "" {

@@ -43,7 +43,7 @@ type Options struct {
 	KubeConfig *restclient.Config
 	// Recorder returns where a profile's API events go, by scheduler name; nil writes none.
 	Recorder func(schedulerName string) events.EventRecorderLogger
-	// Extenders are asked beside the plugins of every profile. Those of the configuration are not among them by
+	// Extenders are called in addition to the plugins of every profile. Those of the configuration are not among them by
 	// themselves: the package extender makes them.
 	Extenders []fwk.Extender
 	// Clock tells the time; nil means real time.
@@ -52,8 +52,8 @@ type Options struct {
 	Devices devices.Switches
 	// Logger receives what the scheduler logs; the zero value drops it.
 	Logger klog.Logger
-	// DisableVerdictCaches makes every cycle ask every plugin about every node, as if nothing were known from cycles before. It
-	// is slower, and only there to look for faults: decisions are the same.
+	// DisableVerdictCaches makes every cycle ask every plugin about every node, as if nothing were known from cycles
+	// before. It is slower, and only there to find errors in it: decisions are the same.
 	DisableVerdictCaches bool
 	// Seed decides between nodes that are equally good, and where plugins that choose at random begin. Equal seeds make
 	// equal choices.
@@ -63,9 +63,9 @@ type Options struct {
 	// the others wait for their turn. Tasks of one pod's binding never overlap. Before it returns, [Scheduler.Run] waits for
 	// all of them.
 	Go func(task func())
-	// Observer is told about attempts and bindings; nil if nobody is.
+	// Observer is told about attempts and bindings; nil means no observer.
 	Observer Observer
-	// QueueObserver is told about every move in the queue; nil if nobody is.
+	// QueueObserver is told about every move in the queue; nil means no observer.
 	QueueObserver queue.Observer
 	// Metrics receives the measurements of the plugin runtime; nil measures nothing.
 	Metrics runtime.Metrics
@@ -76,16 +76,17 @@ type Options struct {
 	// MaxInUnschedulable is how long a pod may wait for an event before it is tried again without one; zero means five
 	// minutes.
 	MaxInUnschedulable time.Duration
-	// SchedulingTimeout is how long a scheduling cycle may take before [Scheduler.Run] ends its context, which fails the pod if
-	// plugins heed it, and [Scheduler.Stuck] says which plugin does not; zero means a minute, a negative one no limit.
+	// SchedulingTimeout is how long a scheduling cycle may take before [Scheduler.Run] ends its context, which fails the
+	// pod if plugins heed it, and [Scheduler.Stuck] says which plugin does not; zero means a minute, a negative one no
+	// limit.
 	SchedulingTimeout time.Duration
 	// DisablePopFromBackoff has pods wait for the end of their backoff even while nothing else is to be done.
 	DisablePopFromBackoff bool
 	// DisableNominatedNodeName keeps the scheduler from writing the node that it chose into a pod's status when the pod is to
 	// wait for permission, or for plugins to prepare the node, before it is bound.
 	DisableNominatedNodeName bool
-	// AssumedPodTTL is how long the cache believes in a pod that was given a node and is never seen bound; zero means for
-	// ever. It counts from when the node was chosen, so it must be longer than waiting for permission, which may take 15
+	// AssumedPodTTL is how long the cache believes in a pod that was given a node and is never seen bound; zero means
+	// forever. It counts from when the node was chosen, so it must be longer than waiting for permission, which may take 15
 	// minutes, and binding.
 	AssumedPodTTL time.Duration
 }

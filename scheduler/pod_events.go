@@ -18,7 +18,7 @@ import (
 
 func assigned(pod *v1.Pod) bool { return pod.Spec.NodeName != "" }
 
-// responsible tells whether a profile of this scheduler is named by the pod.
+// responsible reports whether a profile of this scheduler is named by the pod.
 func (s *Scheduler) responsible(pod *v1.Pod) bool {
 	_, ok := s.profiles[pod.Spec.SchedulerName]
 	return ok
@@ -29,7 +29,7 @@ func (s *Scheduler) podAdded(pod *v1.Pod) {
 	case assigned(pod):
 		s.addToCache(pod)
 	case s.responsible(pod):
-		defer s.handling(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Add})()
+		defer s.startTimer(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Add})()
 		s.queue.Add(pod)
 	}
 }
@@ -45,7 +45,7 @@ func (s *Scheduler) podUpdated(oldPod, newPod *v1.Pod) {
 	case assigned(newPod):
 		s.addToCache(newPod)
 		if s.responsible(oldPod) {
-			handled := s.handling(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Delete})
+			handled := s.startTimer(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Delete})
 			s.queue.Delete(oldPod)
 			handled()
 		}
@@ -85,29 +85,29 @@ func (s *Scheduler) podDeleted(object any) {
 
 func (s *Scheduler) addToCache(pod *v1.Pod) {
 	event := fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Add}
-	defer s.handling(event)()
+	defer s.startTimer(event)()
 	if err := s.cache.AddPod(pod); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache AddPod failed", "pod", klog.KObj(pod))
 	}
 	s.queue.Move(event, nil, pod, nil)
 }
 
-// updateInCache takes over a new version of a pod with a node. The observer is told of the update as a whole beside the
-// events that it consists of.
+// updateInCache takes over a new version of a pod with a node. The observer is told of the update as a whole in
+// addition to the events that it consists of.
 func (s *Scheduler) updateInCache(oldPod, newPod *v1.Pod) {
-	defer s.handling(fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Update})()
+	defer s.startTimer(fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Update})()
 	if err := s.cache.UpdatePod(oldPod, newPod); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache UpdatePod failed", "pod", klog.KObj(newPod))
 	}
 	for _, event := range framework.PodEvents(oldPod, newPod, false) {
-		handled := s.handling(event)
+		handled := s.startTimer(event)
 		s.queue.Move(event, oldPod, newPod, nil)
 		handled()
 	}
 }
 
 func (s *Scheduler) removeFromCache(pod *v1.Pod) {
-	defer s.handling(assignedPodDeleted())()
+	defer s.startTimer(assignedPodDeleted())()
 	if err := s.cache.RemovePod(pod); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache RemovePod failed", "pod", klog.KObj(pod))
 	}
@@ -118,7 +118,7 @@ func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
 	if oldPod.ResourceVersion == newPod.ResourceVersion {
 		return
 	}
-	defer s.handling(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Update})()
+	defer s.startTimer(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Update})()
 	if s.isAssumed(newPod) {
 		// Queueing it would schedule it a second time while it is being bound.
 		if oldPod.DeletionTimestamp == nil && newPod.DeletionTimestamp != nil {
@@ -130,7 +130,7 @@ func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
 	s.queue.Update(oldPod, newPod)
 	s.handledUpdate(oldPod, newPod, s.options.Clock.Since(queueing))
 	nominated := oldPod.Status.NominatedNodeName
-	if nominated != "" && (nominated != newPod.Status.NominatedNodeName || standsLessInTheWay(oldPod, newPod)) {
+	if nominated != "" && (nominated != newPod.Status.NominatedNodeName || requestsLess(oldPod, newPod)) {
 		s.nominationGone(oldPod)
 	}
 }
@@ -145,15 +145,15 @@ func (s *Scheduler) handledUpdate(oldPod, newPod *v1.Pod, duration time.Duration
 	}
 }
 
-// standsLessInTheWay tells whether a pod for which a node is kept free may now leave more of it to others.
-func standsLessInTheWay(oldPod, newPod *v1.Pod) bool {
+// requestsLess reports whether a nominated pod may leave more of its node to other pods after an update.
+func requestsLess(oldPod, newPod *v1.Pod) bool {
 	return slices.ContainsFunc(framework.PodEvents(oldPod, newPod, false), func(event fwk.ClusterEvent) bool {
 		return event.ActionType == fwk.UpdatePodScaleDown || event.ActionType == fwk.UpdatePodLabel
 	})
 }
 
 func (s *Scheduler) removeFromQueue(pod *v1.Pod) {
-	defer s.handling(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Delete})()
+	defer s.startTimer(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Delete})()
 	s.queue.Delete(pod)
 	switch {
 	case s.isAssumed(pod):

@@ -25,12 +25,12 @@ type attempt struct {
 	info *framework.QueuedPodInfo
 	pod  *v1.Pod // info.Pod until a node is chosen, then a copy with that node
 	node string
-	// announced tells that the node may have been written to the status of the pod.
-	announced bool
-	profile   *runtime.Framework
-	state     *framework.CycleState
-	started   time.Time
-	identity  podIdentity // of info.Pod when the attempt began
+	// nominationWritten is set if the node may have been written to the status of the pod.
+	nominationWritten bool
+	profile           *runtime.Framework
+	state             *framework.CycleState
+	started           time.Time
+	identity          podIdentity // of info.Pod when the attempt began
 }
 
 // failure is why an attempt came to nothing, and what becomes of the node that was nominated for the pod: nil keeps
@@ -54,8 +54,9 @@ func (f *failure) fitError() *framework.FitError {
 	return nil
 }
 
-// ScheduleOne waits for a pod and runs one scheduling cycle for it; its binding goes on in the background, with the same
-// context. It returns false once the queue is closed and empty. Only one goroutine may call it at a time.
+// ScheduleOne waits for a pod and runs one scheduling cycle for it (kube-scheduler: ScheduleOne); its binding goes on in
+// the background, with the same context. It returns false once the queue is closed and empty. Only one goroutine may
+// call it at a time.
 //
 // A plugin that ends its goroutine (runtime.Goexit, t.FailNow) ends that of the caller, after its pod was put back into the
 // queue with an error that names the plugin.
@@ -134,7 +135,7 @@ func (s *Scheduler) abandon(ctx context.Context, a *attempt) {
 	s.handleFailure(ctx, a, failed(fwk.AsStatus(err)))
 }
 
-// skip tells whether a queued pod is not to be scheduled after all: it is being deleted, or being bound already.
+// skip reports whether a queued pod is not to be scheduled after all: it is being deleted, or being bound already.
 func (s *Scheduler) skip(profile *runtime.Framework, pod *v1.Pod) bool {
 	if pod.DeletionTimestamp != nil {
 		profile.EventRecorder().Eventf(pod, nil, v1.EventTypeWarning, "FailedScheduling", "Scheduling",
@@ -170,7 +171,7 @@ func (s *Scheduler) schedulingCycle(ctx context.Context, a *attempt) *failure {
 	return nil
 }
 
-// assume makes the cache count the pod on its node before the API knows.
+// assume makes the cache count the pod on its node before it is bound.
 func (s *Scheduler) assume(a *attempt, node string) error {
 	pod := *a.info.Pod
 	pod.Spec.NodeName = node
@@ -194,7 +195,7 @@ func (s *Scheduler) reserveAndPermit(ctx context.Context, a *attempt) *fwk.Statu
 	return status
 }
 
-// release undoes what assume and Reserve did. It tells whether the cache no longer counts the pod.
+// release undoes what assume and Reserve did. It reports whether the cache no longer counts the pod.
 func (s *Scheduler) release(ctx context.Context, a *attempt) bool {
 	a.profile.RunReservePluginsUnreserve(ctx, a.state, a.pod, a.node)
 	if err := s.cache.ForgetPod(a.pod); err != nil {

@@ -28,7 +28,7 @@ import (
 type Scheduler struct {
 	options  Options
 	profiles runtime.Profiles
-	events   framework.EventMap
+	eventMap framework.EventMap
 	queue    *queue.Queue
 	// nominator is shared by the queue and the profiles.
 	nominator *queue.Nominator
@@ -36,23 +36,23 @@ type Scheduler struct {
 	devices   *devices.Manager
 	pods      listersv1.PodLister
 	nodes     listersv1.NodeLister
-	handlers  []handlerOfKind
+	handlers  []handlerRegistration
 
-	waitingPods *runtime.WaitingPods
-	calls       *runtime.Calls
-	watchdog    watchdog
-	slots       *slots // for bindings; nil if Options.Go starts them
-	// underWay counts the pods that have a node and are not bound yet, those that wait for permission included, and the
+	waitingPods    *runtime.WaitingPods
+	calls          *runtime.Calls
+	watchdog       watchdog
+	bindingLimiter *bindingLimiter // for bindings; nil if Options.Go starts them
+	// background counts the pods that have a node and are not bound yet, those that wait for permission included, and the
 	// tasks that plugins started.
-	underWay sync.WaitGroup
+	background sync.WaitGroup
 
 	// The rest belongs to the goroutine that runs scheduling cycles.
 
 	snapshot *cache.Snapshot
 	// nextStart is where the search for nodes begins, so that it does not always favour the same ones.
-	nextStart int
-	random    *rand.Rand
-	verdicts  []verdict
+	nextStart     int
+	random        *rand.Rand
+	filterResults []filterResult
 }
 
 // New builds a scheduler and registers its event handlers on the informers, which it does not start. It fails, naming
@@ -75,8 +75,8 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 	})
 	s.watchdog.limit = options.SchedulingTimeout
 	if options.Go == nil {
-		s.slots = &slots{limit: maxBindings}
-		s.options.Go = s.slots.start
+		s.bindingLimiter = &bindingLimiter{limit: maxBindings}
+		s.options.Go = s.bindingLimiter.start
 	}
 	s.nominator = queue.NewNominator(s.pods)
 	var err error
@@ -92,7 +92,7 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 	if err := s.buildQueue(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("building the scheduling queue: %w", err), s.Close())
 	}
-	if err := s.registerHandlers(); err != nil {
+	if err := s.addAllEventHandlers(); err != nil {
 		return nil, errors.Join(fmt.Errorf("adding event handlers: %w", err), s.Close())
 	}
 	return s, nil
@@ -126,7 +126,7 @@ func (s *Scheduler) buildProfiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.events = s.profiles.EventMap()
+	s.eventMap = s.profiles.EventMap()
 	return nil
 }
 
@@ -165,7 +165,7 @@ func (s *Scheduler) buildQueue(ctx context.Context) error {
 }
 
 // Run schedules pods until the context ends. Then it closes the queue, turns down the pods that wait for permission,
-// waits for the bindings that are under way, whose context has ended too, and for the tasks of plugins, and closes the
+// waits for the binding cycles in flight, whose context has ended too, and for the tasks of plugins, and closes the
 // plugins; it returns what these returned. The informers must be running; call [Scheduler.WaitForHandlersSync] first.
 func (s *Scheduler) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -174,14 +174,14 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.queue.Run(ctx)
 	var watchers sync.WaitGroup
 	watchers.Go(func() { s.expireAssumed(ctx) })
-	watchers.Go(func() { s.watchCycles(ctx) })
+	watchers.Go(func() { s.watchSchedulingCycles(ctx) })
 	// A closed queue still hands out the pods that are ready; they are left to the next scheduler.
 	s.scheduleAll(ctx)
 	stop()
 	s.queue.Close() // not only when the other goroutine gets round to it
 	watchers.Wait()
 	s.waitingPods.Iterate(func(pod fwk.WaitingPod) { pod.Reject("", "the scheduler is shutting down") })
-	s.underWay.Wait()
+	s.background.Wait()
 	return s.Close()
 }
 
@@ -206,13 +206,13 @@ func (s *Scheduler) scheduleAll(ctx context.Context) {
 
 // startTask starts a task of a plugin that outlives the scheduling cycle.
 func (s *Scheduler) startTask(task func()) {
-	if s.slots != nil { // which are not for tasks that may wait for each other
-		s.underWay.Go(task)
+	if s.bindingLimiter != nil { // which are not for tasks that may wait for each other
+		s.background.Go(task)
 		return
 	}
-	s.underWay.Add(1)
+	s.background.Add(1)
 	s.options.Go(func() {
-		defer s.underWay.Done()
+		defer s.background.Done()
 		task()
 	})
 }
@@ -243,8 +243,8 @@ func (s *Scheduler) Profiles() runtime.Profiles { return s.profiles }
 // Configuration returns what the scheduler was configured with. It must not be changed.
 func (s *Scheduler) Configuration() *profiles.Configuration { return s.options.Configuration }
 
-// BuildProfiles builds the plugins of all profiles once more, over a snapshot that belongs to the caller, for somebody who
-// wants to ask them beside the scheduling cycles. They see the objects and the nominated pods that the others see, and
+// BuildProfiles builds the plugins of all profiles once more, over a snapshot that belongs to the caller, for callers
+// that run them outside of the scheduling cycles. They see the objects and the nominated pods that the others see, and
 // neither the pods that wait for permission nor what the others keep to themselves; what they do reaches no queue. The
 // caller closes them.
 func (s *Scheduler) BuildProfiles(ctx context.Context, snapshot fwk.SharedLister) (runtime.Profiles, error) {
@@ -270,4 +270,4 @@ func (s *Scheduler) BuildProfiles(ctx context.Context, snapshot fwk.SharedLister
 }
 
 // EventMap returns which plugins, of all profiles, wait for which events. The map must not be changed.
-func (s *Scheduler) EventMap() framework.EventMap { return s.events }
+func (s *Scheduler) EventMap() framework.EventMap { return s.eventMap }

@@ -14,9 +14,10 @@ import (
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
-// selectNode returns the name of the feasible node with the highest score; the seed decides among equals. The status is
-// an error or nil.
-func (s *Scheduler) selectNode(ctx context.Context, search *search, feasible []fwk.NodeInfo) (string, *fwk.Status) {
+// selectNode returns the name of the feasible node with the highest score (kube-scheduler: prioritizeNodes and selectHost);
+// the seed decides among equals. By default runtime's Search chooses the node instead, see [Scheduler.searchVerdictCaches].
+// The status is an error or nil.
+func (s *Scheduler) selectNode(ctx context.Context, search *nodeSearch, feasible []fwk.NodeInfo) (string, *fwk.Status) {
 	if len(feasible) == 1 {
 		return feasible[0].Node().Name, nil
 	}
@@ -34,19 +35,19 @@ func (s *Scheduler) selectNode(ctx context.Context, search *search, feasible []f
 	if len(equals) == 1 {
 		return equals[0], nil
 	}
-	// The same choice as a search through columns would make.
+	// The same choice as runtime's Search would make.
 	chosen := s.random.IntN(len(equals))
-	slices.SortFunc(equals, func(a, b string) int { return cmp.Compare(s.slot(a), s.slot(b)) })
+	slices.SortFunc(equals, func(a, b string) int { return cmp.Compare(s.nodeIndex(a), s.nodeIndex(b)) })
 	return equals[chosen], nil
 }
 
-func (s *Scheduler) slot(node string) int {
-	slot, _ := s.snapshot.NodeIndex(node)
-	return slot
+func (s *Scheduler) nodeIndex(node string) int {
+	index, _ := s.snapshot.NodeIndex(node)
+	return index
 }
 
 // score returns the total scores of the nodes, in their order.
-func (s *Scheduler) score(ctx context.Context, search *search, nodes []fwk.NodeInfo) ([]int64, error) {
+func (s *Scheduler) score(ctx context.Context, search *nodeSearch, nodes []fwk.NodeInfo) ([]int64, error) {
 	totals := make([]int64, len(nodes))
 	if search.profile.Has(profiles.Score) {
 		if status := search.profile.RunPreScorePlugins(ctx, search.state, search.pod, nodes); !status.IsSuccess() {

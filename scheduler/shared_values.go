@@ -15,8 +15,8 @@ import (
 // means that later equal values don't share memory with those before.
 const maxShared = 1 << 15
 
-// sharedValues remembers parts of objects, so that equal parts of different objects become one in memory. Nobody changes
-// objects that come from informers, so nobody notices. The zero value is ready. It is safe for concurrent use.
+// sharedValues remembers parts of objects, so that equal parts of different objects become one in memory. Objects
+// from informers are never changed, so sharing is safe. The zero value is ready. It is safe for concurrent use.
 type sharedValues struct {
 	mu         sync.Mutex
 	key        []byte
@@ -33,7 +33,7 @@ type sharedValues struct {
 // pool has values by what they are encoded as.
 type pool[T any] map[string]T
 
-// share returns the value that was remembered under the key, which may be this one. It tells whether it was known.
+// share returns the value that was remembered under the key, which may be this one. It reports whether it was known.
 func (p *pool[T]) share(key []byte, value T) (T, bool) {
 	if known, ok := (*p)[string(key)]; ok {
 		return known, true

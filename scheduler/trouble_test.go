@@ -148,8 +148,8 @@ func TestBindingIsGivenUpWhenTheAPIServerStaysAway(t *testing.T) {
 		f.add(makePod("a", "1"))
 		began := time.Now()
 		f.attempt()
-		if took := time.Since(began); took < settleLimit/2 || took > settleLimit+10*time.Second {
-			t.Errorf("it took %v, want about %v", took, settleLimit)
+		if took := time.Since(began); took < confirmTimeout/2 || took > confirmTimeout+10*time.Second {
+			t.Errorf("it took %v, want about %v", took, confirmTimeout)
 		}
 		if api.calls["create"] != 4 || api.calls["get"] > 50 || api.calls["patch"] != 4 {
 			t.Errorf("%v calls, want 4 bindings, at most 50 questions, 4 patches", api.calls)
@@ -418,7 +418,7 @@ func TestConditionThroughTrouble(t *testing.T) {
 func TestLostLeadershipWhileBinding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, options, recorder := newRunning(t)
-		s.slots.limit = 1
+		s.bindingLimiter.limit = 1
 		calls := 0
 		var ended <-chan struct{}
 		options.Client.(*fake.Clientset).PrependReactor("create", "pods", func(clienttesting.Action) (bool, apiruntime.Object, error) {

@@ -20,7 +20,7 @@ import (
 // defaultSchedulingTimeout is far beyond what the largest clusters and the slowest extenders need.
 const defaultSchedulingTimeout = time.Minute
 
-// StuckError says that a scheduling cycle does not come to an end, and why, as far as can be told from outside. No other
+// StuckError says that a scheduling cycle does not come to an end, and why, as far as can be seen from outside. No other
 // pod is scheduled until it does.
 type StuckError struct {
 	// Pod is the one that is being scheduled.
@@ -41,8 +41,8 @@ func (e *StuckError) Error() string {
 	return fmt.Sprintf("scheduling pod %s takes longer than %v, %s", podKey(e.Pod), e.Limit, where)
 }
 
-// watchdog looks at the scheduling cycle from outside. In Go nobody can stop a call that does not want to end, so all it
-// can do is to end the context of the cycle, which plugins may heed, and to say which plugin does not.
+// watchdog looks at the scheduling cycle from outside. A call in Go can't be stopped from outside, so all it does is
+// to cancel the context of the cycle and to say which plugin ignores that.
 type watchdog struct {
 	limit   time.Duration
 	current atomic.Pointer[watchedCycle]
@@ -67,8 +67,8 @@ func (w *watchdog) watch(ctx context.Context, a *attempt) (context.Context, func
 	}
 }
 
-// watchCycles ends the contexts of cycles that take too long, until its own ends.
-func (s *Scheduler) watchCycles(ctx context.Context) {
+// watchSchedulingCycles ends the contexts of cycles that take too long, until its own ends.
+func (s *Scheduler) watchSchedulingCycles(ctx context.Context) {
 	limit := s.watchdog.limit
 	if limit <= 0 {
 		return
@@ -113,9 +113,9 @@ func (s *Scheduler) callsOfCycle(cycle *watchedCycle) []string {
 	return calls
 }
 
-// Stuck returns a [*StuckError] while a scheduling cycle takes longer than [Options.SchedulingTimeout], which is noticed with a
-// delay of up to a quarter of that, and nil otherwise. It is meant for health checks: a plugin that ignores its context
-// can only be got rid of with the process. It is safe for concurrent use.
+// Stuck returns a [*StuckError] while a scheduling cycle takes longer than [Options.SchedulingTimeout], which is noticed
+// with a delay of up to a quarter of that, and nil otherwise. It is meant for health checks: a plugin that ignores its
+// context can only be got rid of with the process. It is safe for concurrent use.
 func (s *Scheduler) Stuck() error {
 	if cycle := s.watchdog.current.Load(); cycle != nil {
 		if stuck := cycle.stuck.Load(); stuck != nil {

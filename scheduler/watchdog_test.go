@@ -164,7 +164,7 @@ func TestNoSchedulingTimeout(t *testing.T) {
 		s.watchdog.limit = -1
 		done := make(chan struct{})
 		go func() {
-			s.watchCycles(t.Context())
+			s.watchSchedulingCycles(t.Context())
 			close(done)
 		}()
 		synctest.Wait()

@@ -4,17 +4,18 @@
 // Package apiwrite has the small writes of a scheduler to the API server: the status of pods, and how any write is tried
 // again while the API server is in trouble.
 //
-// # Trouble that passes
+// # Transient errors
 //
-// [Passing] tells an API server that can't be reached, is overloaded, restarts or has lost its storage for a moment from
-// one that refuses. [Retry] tries again while trouble passes: a few times within a third of a second, or later if the
-// API server says when. It never goes on for long, because whoever writes is tried again itself: a pod by its queue.
+// [IsTransient] distinguishes an API server that can't be reached, is overloaded, restarts or has lost its storage for a
+// moment from one that refuses. [Retry] tries again after transient errors: a few times within a third of a second, or
+// later if the API server says when. It never goes on for long, because the caller is tried again itself: a pod by its
+// queue.
 //
-// # Lost answers
+// # Lost responses
 //
-// Trouble may hit the answer rather than the request, so that something was written although the write failed. Writes
-// that are tried again must be such that doing them twice does no harm: a patch, a deletion of a UID, a binding, which
-// the API server takes only once.
+// A connection may break after the request and before the response, so that something was written although the write
+// failed. Writes that are tried again must be such that doing them twice does no harm: a patch, a deletion of a UID, a
+// binding, which the API server takes only once.
 //
 // # Concurrency
 //

@@ -13,7 +13,7 @@ import (
 
 func ExampleRetry() {
 	calls := 0
-	err := apiwrite.Retry(context.Background(), apiwrite.Passing, func() error {
+	err := apiwrite.Retry(context.Background(), apiwrite.IsTransient, func() error {
 		if calls++; calls == 1 {
 			return io.EOF // the API server has closed the connection
 		}

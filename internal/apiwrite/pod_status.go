@@ -20,7 +20,7 @@ import (
 
 // PatchPodStatus changes the status of a pod from what it has in the given object to another one, if that is any
 // different, and leaves alone what others have written to the rest of it. A pod that has taken the name since is not
-// touched. Conflicts and passing trouble are retried.
+// touched. Conflicts and transient errors are retried.
 func PatchPodStatus(ctx context.Context, client clientset.Interface, pod *v1.Pod, status *v1.PodStatus) error {
 	patch, err := statusPatch(pod, status)
 	if err != nil {
@@ -29,7 +29,7 @@ func PatchPodStatus(ctx context.Context, client clientset.Interface, pod *v1.Pod
 	if patch == nil {
 		return nil
 	}
-	err = Retry(ctx, PassingOrConflict, func() error {
+	err = Retry(ctx, IsTransientOrConflict, func() error {
 		_, err := client.CoreV1().Pods(pod.Namespace).
 			Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 		return err

@@ -16,12 +16,12 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// maxDelay is how long a wish of the API server to be left alone for a while is heeded. Somebody waits meanwhile.
+// maxDelay bounds the delay that the API server may ask for with Retry-After, since a pod waits meanwhile.
 const maxDelay = 2 * time.Second
 
-// Passing tells whether a write that failed with this error may succeed if it is tried again as it is: the API server
+// IsTransient reports whether a write that failed with this error may succeed if it is tried again as it is: the API server
 // could not be reached, did not answer, or answered that it is overloaded or has trouble of its own.
-func Passing(err error) bool {
+func IsTransient(err error) bool {
 	if apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) {
 		return true
@@ -34,18 +34,18 @@ func Passing(err error) bool {
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
-// PassingOrConflict is [Passing], or that somebody else was writing the same object. Patches succeed when they are tried
-// again.
-func PassingOrConflict(err error) bool { return Passing(err) || apierrors.IsConflict(err) }
+// IsTransientOrConflict is [IsTransient], or that another client was writing the same object. Patches succeed when they
+// are tried again.
+func IsTransientOrConflict(err error) bool { return IsTransient(err) || apierrors.IsConflict(err) }
 
-// Retry calls write until it succeeds or fails with an error for which passing returns false, four times at most, with
+// Retry calls write until it succeeds or fails with an error for which retriable returns false, four times at most, with
 // a pause between two calls that grows, or is what the API server asks for. Once the context has ended there is no
 // further call. It returns the last error.
-func Retry(ctx context.Context, passing func(error) bool, write func() error) error {
+func Retry(ctx context.Context, retriable func(error) bool, write func() error) error {
 	backoff := retry.DefaultBackoff
 	for {
 		err := write()
-		if err == nil || !passing(err) || backoff.Steps <= 1 {
+		if err == nil || !retriable(err) || backoff.Steps <= 1 {
 			return err
 		}
 		delay := backoff.Step()
@@ -58,16 +58,16 @@ func Retry(ctx context.Context, passing func(error) bool, write func() error) er
 	}
 }
 
-// maxPause is the longest pause between two calls of Insist.
+// maxPause is the longest pause between two calls of RetryUntil.
 const maxPause = 5 * time.Second
 
-// Insist is [Retry] for what must be known before anything else can be done: it goes on, with pauses of up to five
+// RetryUntil is [Retry] for what must be known before anything else can be done: it goes on, with pauses of up to five
 // seconds, until as much time has passed as the limit says.
-func Insist(ctx context.Context, limit time.Duration, passing func(error) bool, call func() error) error {
+func RetryUntil(ctx context.Context, limit time.Duration, retriable func(error) bool, call func() error) error {
 	end := time.Now().Add(limit)
 	for pause := retry.DefaultBackoff.Duration; ; pause = min(2*pause, maxPause) {
 		err := call()
-		if err == nil || !passing(err) || time.Now().Add(pause).After(end) || !sleep(ctx, pause) {
+		if err == nil || !retriable(err) || time.Now().Add(pause).After(end) || !sleep(ctx, pause) {
 			return err
 		}
 	}

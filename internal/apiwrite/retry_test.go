@@ -64,11 +64,11 @@ func TestPassing(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := apiwrite.Passing(tt.err); got != tt.want {
+			if got := apiwrite.IsTransient(tt.err); got != tt.want {
 				t.Errorf("passing: %v, want %v", got, tt.want)
 			}
 			want := tt.want || apierrors.IsConflict(tt.err)
-			if got := apiwrite.PassingOrConflict(tt.err); got != want {
+			if got := apiwrite.IsTransientOrConflict(tt.err); got != want {
 				t.Errorf("passing or conflict: %v, want %v", got, want)
 			}
 		})
@@ -98,7 +98,7 @@ func TestRetry(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls, began := 0, time.Now()
-				err := apiwrite.Retry(t.Context(), apiwrite.Passing, func() error {
+				err := apiwrite.Retry(t.Context(), apiwrite.IsTransient, func() error {
 					calls++
 					if calls <= len(tt.answers) {
 						return tt.answers[calls-1]
@@ -121,7 +121,7 @@ func TestRetryEndsWithTheContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		defer cancel()
 		calls, began := 0, time.Now()
-		err := apiwrite.Retry(ctx, apiwrite.Passing, func() error {
+		err := apiwrite.Retry(ctx, apiwrite.IsTransient, func() error {
 			calls++
 			return io.EOF
 		})
@@ -153,7 +153,7 @@ func TestInsist(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls, began := 0, time.Now()
-				err := apiwrite.Insist(t.Context(), time.Minute, apiwrite.Passing, func() error {
+				err := apiwrite.RetryUntil(t.Context(), time.Minute, apiwrite.IsTransient, func() error {
 					calls++
 					return tt.answer(time.Since(began))
 				})

@@ -38,7 +38,7 @@ func (pl *Plugin) send(ctx context.Context, binding *v1.Binding) error {
 		return cacher.WaitOnFinish(ctx, finished)
 	}
 	pods := pl.handle.ClientSet().CoreV1().Pods(binding.Namespace)
-	return apiwrite.Retry(ctx, apiwrite.Passing, func() error {
+	return apiwrite.Retry(ctx, apiwrite.IsTransient, func() error {
 		return pods.Bind(ctx, binding, metav1.CreateOptions{})
 	})
 }

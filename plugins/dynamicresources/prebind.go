@@ -94,7 +94,7 @@ func (pl *Plugin) bindExtended(ctx context.Context, extended *extendedClaim, pod
 func (pl *Plugin) bindClaim(ctx context.Context, c *podClaim, pod *v1.Pod) error {
 	claim := c.claim.DeepCopy()
 	again := false
-	err := apiwrite.Retry(ctx, apiwrite.PassingOrConflict, func() error {
+	err := apiwrite.Retry(ctx, apiwrite.IsTransientOrConflict, func() error {
 		if again {
 			fresh, err := pl.client.ResourceV1().ResourceClaims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
 			if err != nil {
@@ -108,7 +108,7 @@ func (pl *Plugin) bindClaim(ctx context.Context, c *podClaim, pod *v1.Pod) error
 		again = true
 		written, err := pl.writeClaim(ctx, c, claim, pod)
 		if err != nil {
-			c.doubtful = c.doubtful || c.allocation != nil && apiwrite.Passing(err)
+			c.doubtful = c.doubtful || c.allocation != nil && apiwrite.IsTransient(err)
 			return err
 		}
 		claim = written
@@ -188,7 +188,7 @@ func (pl *Plugin) show(ctx context.Context, c *podClaim) error {
 func (pl *Plugin) deleteClaim(ctx context.Context, claim *resourceapi.ResourceClaim) error {
 	api := pl.client.ResourceV1().ResourceClaims(claim.Namespace)
 	again := false
-	err := apiwrite.Retry(ctx, apiwrite.PassingOrConflict, func() error {
+	err := apiwrite.Retry(ctx, apiwrite.IsTransientOrConflict, func() error {
 		if again {
 			fresh, err := api.Get(ctx, claim.Name, metav1.GetOptions{})
 			if err != nil {
@@ -222,7 +222,7 @@ func (pl *Plugin) settle(claim *resourceapi.ResourceClaim) {
 	pl.start(func() {
 		ctx := context.Background()
 		var found *resourceapi.ResourceClaim
-		err := apiwrite.Insist(ctx, settleFor, func(err error) bool { return !apierrors.IsNotFound(err) }, func() error {
+		err := apiwrite.RetryUntil(ctx, settleFor, func(err error) bool { return !apierrors.IsNotFound(err) }, func() error {
 			var err error
 			found, err = pl.client.ResourceV1().ResourceClaims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
 			return err

@@ -75,7 +75,7 @@ func (v *evictor) deletePod(ctx context.Context, pod *v1.Pod) error {
 	if pod.UID != "" {
 		options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
 	}
-	err := apiwrite.Retry(ctx, apiwrite.Passing, func() error {
+	err := apiwrite.Retry(ctx, apiwrite.IsTransient, func() error {
 		return v.handle.ClientSet().CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, options)
 	})
 	if apierrors.IsConflict(err) { // only the precondition conflicts

@@ -1,8 +1,8 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package extender calls scheduler extenders over HTTP: services that are asked, beside the plugins, which nodes take a
-// pod, which are best, and who is to be evicted for it, and that may bind it.
+// Package extender calls scheduler extenders over HTTP: services that are asked, in addition to the plugins, which nodes are
+// feasible for a pod, which are best, and who is to be evicted for it, and that may bind it.
 //
 // [New] builds an [Extender] for every entry of a configuration. Requests and answers are the types of
 // k8s.io/kube-scheduler/extender/v1, sent as JSON with POST to the URL prefix and the verb:

@@ -85,7 +85,7 @@ func (e *Extender) IsBinder() bool { return e.settings.BindVerb != "" }
 // SupportsPreemption implements fwk.Extender.
 func (e *Extender) SupportsPreemption() bool { return e.settings.PreemptVerb != "" }
 
-// IsIgnorable implements fwk.Extender: it tells whether pods are scheduled without the extender when it fails.
+// IsIgnorable implements fwk.Extender: it reports whether pods are scheduled without the extender when it fails.
 func (e *Extender) IsIgnorable() bool { return e.settings.Ignorable }
 
 // IsInterested implements fwk.Extender: an extender that manages no resources is asked about every pod, any other about

@@ -12,7 +12,7 @@ import (
 )
 
 // ProcessPreemption implements fwk.Extender: it returns the nodes that the extender leaves, with the pods that it wants
-// evicted there. A node for which it names nobody has nil. It is an error if the extender has no say in preemption.
+// evicted there. A node for which it names no pods has nil. It is an error if the extender has no say in preemption.
 func (e *Extender) ProcessPreemption(
 	pod *v1.Pod, victims map[string]*extenderv1.Victims, nodes fwk.NodeInfoLister,
 ) (map[string]*extenderv1.Victims, error) {

@@ -20,7 +20,7 @@
 //
 // # Resets
 //
-// A registry can be reset, as kube-scheduler's is by a DELETE request for /metrics. Counters and histograms begin anew
+// A registry can be reset, as kube-scheduler's is by a DELETE request for /metrics. Counters and histograms begin again
 // then; gauges go on showing how things are.
 //
 // # Concurrency and cost

@@ -61,13 +61,13 @@ type Metrics struct {
 	hintDurations     *histograms
 	narrowings        *counters
 
-	pointDurations  *histograms
-	gatesDuration   remembered[basemetrics.ObserverMetric]
-	pluginDurations *histograms
-	evaluations     *counters
-	permitWaits     *histograms
-	goroutines      *gauges
-	columns         *gauges
+	pointDurations     *histograms
+	preEnqueueDuration remembered[basemetrics.ObserverMetric]
+	pluginDurations    *histograms
+	evaluations        *counters
+	permitWaits        *histograms
+	goroutines         *gauges
+	columns            *gauges
 
 	preemptions       *pinned[basemetrics.CounterMetric]
 	victims           *pinned[basemetrics.ObserverMetric]
@@ -93,7 +93,7 @@ func New(register func(basemetrics.Registerable) error, options Options) (*Metri
 	for name := range r.definitions {
 		r.fail(name, errors.New("the metric is defined and not made"))
 	}
-	if err := errors.Join(r.faults...); err != nil {
+	if err := errors.Join(r.errs...); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -132,7 +132,7 @@ func (m *Metrics) register(r *registration) {
 type registration struct {
 	register    func(basemetrics.Registerable) error
 	definitions map[string]Definition // those that are left
-	faults      []error
+	errs        []error
 }
 
 func (r *registration) counters(name string) *counters {
@@ -161,7 +161,7 @@ func registered[M basemetrics.Registerable](r *registration, name string, kind K
 }
 
 func (r *registration) fail(name string, err error) {
-	r.faults = append(r.faults, fmt.Errorf("registering metric %s: %w", name, err))
+	r.errs = append(r.errs, fmt.Errorf("registering metric %s: %w", name, err))
 }
 
 // Attach has a scheduler that is made with the options tell m what happens. Observers that the options have already are

@@ -102,10 +102,10 @@ func (m *Metrics) changeRejectors(pod *framework.QueuedPodInfo, by int) {
 	}
 }
 
-// queued tells whether the pods of a pool are in the queue, and not on their way.
+// queued reports whether the pods of a pool are in the queue, and not on their way.
 func queued(pool queue.Pool) bool { return pool != queue.PoolNone && pool != queue.PoolInFlight }
 
-// waits tells whether the pods of a pool wait for an event.
+// waits reports whether the pods of a pool wait for an event.
 func waits(pool queue.Pool) bool { return pool == queue.PoolUnschedulable || pool == queue.PoolGated }
 
 // HintEvaluated implements queue.Observer.
@@ -117,9 +117,10 @@ func (m *Metrics) HintEvaluated(result queue.HintResult) {
 	m.buffer.add(measurement{m.hintDurations, labels{result.Plugin, result.Event, hint}, result.Duration.Seconds()})
 }
 
-// PreEnqueueRan implements queue.Observer. A closed gate is a success of the extension point.
+// PreEnqueueRan implements queue.Observer. A rejection counts as a success of the extension point, as in
+// kube-scheduler.
 func (m *Metrics) PreEnqueueRan(profile, _ string, duration time.Duration) {
-	m.gatesDuration.of(&m.pointDurations.series, labels{string(runtime.MethodPreEnqueue), fwk.Success.String(), profile}).Observe(duration.Seconds())
+	m.preEnqueueDuration.of(&m.pointDurations.series, labels{string(runtime.MethodPreEnqueue), fwk.Success.String(), profile}).Observe(duration.Seconds())
 }
 
 // EventNarrowed implements queue.Observer.

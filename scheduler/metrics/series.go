@@ -100,7 +100,7 @@ func (s *series[S]) pin(values labels) *pinned[S] {
 	return p
 }
 
-// reset lets go of all series, and makes the pinned ones anew.
+// reset forgets all series, and makes the pinned ones again.
 func (s *series[S]) reset(forget func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 
 func TestSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &slots{limit: 3}
+		s := &bindingLimiter{limit: 3}
 		var running, most, done atomic.Int32
 		for range 10 {
 			s.start(func() {
@@ -47,7 +47,7 @@ func TestSlots(t *testing.T) {
 
 func TestSlotsKeepOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &slots{limit: 1}
+		s := &bindingLimiter{limit: 1}
 		var order journal
 		for i := range 4 {
 			s.start(func() { order.write(fmt.Sprint(i)) })
@@ -61,11 +61,11 @@ func TestSlotsKeepOrder(t *testing.T) {
 
 func TestSlotsAreLent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &slots{limit: 1}
+		s := &bindingLimiter{limit: 1}
 		var happened journal
 		proceed := make(chan struct{})
 		s.start(func() {
-			s.lend(func() { <-proceed })
+			s.yield(func() { <-proceed })
 			happened.write("first")
 			time.Sleep(time.Second)
 		})
@@ -152,7 +152,7 @@ func TestBindingsAreLimited(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.slots.limit = limit
+				s.bindingLimiter.limit = limit
 				stop := start(t, s, options)
 				time.Sleep(30 * time.Second)
 				if got := s.Cache().Counts().AssumedPods; got != pods {

@@ -99,7 +99,7 @@ func wholePod() *v1.Pod {
 
 func shrunk(t *testing.T, shared *sharedValues, object any) any {
 	t.Helper()
-	result, err := shared.shrink(object)
+	result, err := shared.trim(object)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,10 +287,10 @@ func TestPatchOfASmallPodLosesNothing(t *testing.T) {
 		}
 		return data
 	}
-	small := shrunk(t, &sharedValues{}, wholePod()).(*v1.Pod)
-	evicted := small.DeepCopy()
+	trimmed := shrunk(t, &sharedValues{}, wholePod()).(*v1.Pod)
+	evicted := trimmed.DeepCopy()
 	evicted.Status.Conditions = append(evicted.Status.Conditions, v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue})
-	patch, err := strategicpatch.CreateTwoWayMergePatch(marshal(small), marshal(evicted), &v1.Pod{})
+	patch, err := strategicpatch.CreateTwoWayMergePatch(marshal(trimmed), marshal(evicted), &v1.Pod{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,10 +43,10 @@ func number(t *testing.T, name string, byDefault int) int {
 	return n
 }
 
-// Whether verdicts come from columns or from asking every plugin about every node can't be seen in a decision: statuses,
+// Whether verdicts come from caches or from asking every plugin about every node can't be seen in a decision: statuses,
 // feasible nodes and total scores are the same, while nodes, pods and what plugins look up come, change, go, and come again
 // under the same name. Nor can it be seen whether the plugins have been asked before.
-func TestColumnsDecideAsPluginsDo(t *testing.T) {
+func TestVerdictCachesDecideAsPluginsDo(t *testing.T) {
 	tests := []struct {
 		name   string
 		budget int
@@ -54,8 +54,8 @@ func TestColumnsDecideAsPluginsDo(t *testing.T) {
 		only   bool // TaintToleration, of the in-tree plugins
 	}{
 		{name: "default profile"},
-		{name: "columns are dropped all the time", budget: 1},
-		{name: "columns are dropped often", budget: 16 << 10},
+		{name: "caches are dropped all the time", budget: 1},
+		{name: "caches are dropped often", budget: 16 << 10},
 		{name: "plugins without keys", extra: []fwk.Plugin{
 			&scripted{name: "Odd", filter: func(pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 				if (len(node.GetPods())+len(pod.Name))%3 == 0 {
@@ -310,7 +310,7 @@ func (c *comparison) decide() {
 	}
 	compare := func(who string, want decision) {
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(decision{})); diff != "" {
-			c.t.Errorf("decision %d, pod %v: verdicts (-%s +columns):\n%s", c.decided, pod, who, diff)
+			c.t.Errorf("decision %d, pod %v: verdicts (-%s +caches):\n%s", c.decided, pod, who, diff)
 		}
 	}
 	compare("plugins", c.ask(c.profile, pod))
@@ -421,7 +421,7 @@ func render(status *fwk.Status) string {
 
 // The same plugin filters and scores, and reads of some pods the same both times: nothing. What is kept of its verdicts
 // must not be taken for its scores.
-func TestColumnsOfVerdictsAndScoresAreToldApart(t *testing.T) {
+func TestCachesOfVerdictsAndScoresAreSeparate(t *testing.T) {
 	f := newFixtureWith(t, func(options *Options) {
 		bare(options)
 		multiPoint := &options.Configuration.Profiles[0].Plugins.MultiPoint

@@ -11,26 +11,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// shrink is a transform of an informer. It makes objects smaller by what nobody reads.
-func (s *sharedValues) shrink(object any) (any, error) {
+// trim is a transform of an informer. It removes from objects what the scheduler does not read.
+func (s *sharedValues) trim(object any) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch object := object.(type) {
 	case *v1.Pod:
 		object.ManagedFields = nil
 		if assigned(object) {
-			s.shrinkAssigned(object)
+			s.trimAssigned(object)
 		}
 	case *v1.Node:
 		object.ManagedFields = nil
-		s.shrinkNode(object)
+		s.trimNode(object)
 	}
 	return object, nil
 }
 
-// shrinkAssigned leaves of a pod that has a node what tells who it is, what it takes of the node, what other pods may want
-// to do with it, and whether and when it may be evicted.
-func (s *sharedValues) shrinkAssigned(pod *v1.Pod) {
+// trimAssigned keeps of a pod that has a node its identity, what it takes of the node, what other pods' affinity and
+// spreading look at, and whether and when it may be evicted.
+func (s *sharedValues) trimAssigned(pod *v1.Pod) {
 	meta := metav1.ObjectMeta{
 		Name:                       pod.Name,
 		Namespace:                  pod.Namespace,
@@ -48,8 +48,8 @@ func (s *sharedValues) shrinkAssigned(pod *v1.Pod) {
 	s.shareLabels(&meta.Labels)
 	s.shareOwners(&meta.OwnerReferences)
 	pod.ObjectMeta = meta
-	pod.Spec = s.smallSpec(&pod.Spec)
-	pod.Status = s.smallStatus(&pod.Status)
+	pod.Spec = s.trimmedSpec(&pod.Spec)
+	pod.Status = s.trimmedStatus(&pod.Status)
 }
 
 // packTexts puts what no two pods have in common into one piece of memory, which takes less than three.
@@ -59,13 +59,13 @@ func packTexts(meta *metav1.ObjectMeta) {
 	meta.Name, meta.UID, meta.ResourceVersion = packed[:name], types.UID(packed[name:name+uid]), packed[name+uid:]
 }
 
-func (s *sharedValues) smallSpec(spec *v1.PodSpec) v1.PodSpec {
-	own := v1.PodSpec{NodeName: spec.NodeName, Affinity: spec.Affinity, Volumes: smallVolumes(spec.Volumes)}
+func (s *sharedValues) trimmedSpec(spec *v1.PodSpec) v1.PodSpec {
+	own := v1.PodSpec{NodeName: spec.NodeName, Affinity: spec.Affinity, Volumes: trimmedVolumes(spec.Volumes)}
 	s.shareText(&own.NodeName)
 	s.shareAffinity(&own.Affinity)
 	shared := &v1.PodSpec{
-		InitContainers:            smallContainers(spec.InitContainers),
-		Containers:                smallContainers(spec.Containers),
+		InitContainers:            trimmedContainers(spec.InitContainers),
+		Containers:                trimmedContainers(spec.Containers),
 		NodeSelector:              spec.NodeSelector,
 		HostNetwork:               spec.HostNetwork,
 		HostUsers:                 spec.HostUsers,
@@ -89,9 +89,9 @@ func (s *sharedValues) smallSpec(spec *v1.PodSpec) v1.PodSpec {
 	if !known {
 		s.shareParts(shared)
 	}
-	small := *shared
-	small.NodeName, small.Affinity, small.Volumes = own.NodeName, own.Affinity, own.Volumes
-	return small
+	trimmed := *shared
+	trimmed.NodeName, trimmed.Affinity, trimmed.Volumes = own.NodeName, own.Affinity, own.Volumes
+	return trimmed
 }
 
 // shareParts shares what specs have in common that are not the same as a whole.
@@ -109,43 +109,43 @@ func (s *sharedValues) shareParts(spec *v1.PodSpec) {
 	}
 }
 
-// smallContainers returns copies with what containers take of a node.
-func smallContainers(containers []v1.Container) []v1.Container {
+// trimmedContainers returns copies with what containers take of a node.
+func trimmedContainers(containers []v1.Container) []v1.Container {
 	if len(containers) == 0 {
 		return nil
 	}
-	small := make([]v1.Container, len(containers))
+	trimmed := make([]v1.Container, len(containers))
 	for i := range containers {
 		c := &containers[i]
-		small[i] = v1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+		trimmed[i] = v1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
 		for _, port := range c.Ports {
 			if port.HostPort != 0 {
-				small[i].Ports = append(small[i].Ports, port)
+				trimmed[i].Ports = append(trimmed[i].Ports, port)
 			}
 		}
 	}
-	return small
+	return trimmed
 }
 
-// smallVolumes returns the volumes that may limit where pods can run, which those do not that every node can make.
-func smallVolumes(volumes []v1.Volume) []v1.Volume {
+// trimmedVolumes returns the volumes that may limit where pods can run, which those do not that every node can make.
+func trimmedVolumes(volumes []v1.Volume) []v1.Volume {
 	makeable := func(v v1.Volume) bool {
 		return v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil || v.EmptyDir != nil ||
 			v.HostPath != nil || v.GitRepo != nil || v.Image != nil
 	}
-	var small []v1.Volume
+	var trimmed []v1.Volume
 	for i := range volumes {
 		if !makeable(volumes[i]) {
-			small = append(small, volumes[i])
+			trimmed = append(trimmed, volumes[i])
 		}
 	}
-	return slices.Clip(small)
+	return slices.Clip(trimmed)
 }
 
-func (s *sharedValues) smallStatus(status *v1.PodStatus) v1.PodStatus {
+func (s *sharedValues) trimmedStatus(status *v1.PodStatus) v1.PodStatus {
 	shared := &v1.PodStatus{
-		ContainerStatuses:     smallContainerStatuses(status.ContainerStatuses),
-		InitContainerStatuses: smallContainerStatuses(status.InitContainerStatuses),
+		ContainerStatuses:     trimmedContainerStatuses(status.ContainerStatuses),
+		InitContainerStatuses: trimmedContainerStatuses(status.InitContainerStatuses),
 		AllocatedResources:    status.AllocatedResources,
 		Resources:             status.Resources,
 	}
@@ -154,33 +154,33 @@ func (s *sharedValues) smallStatus(status *v1.PodStatus) v1.PodStatus {
 			shared, _ = s.statuses.share(key, shared)
 		}
 	}
-	small := *shared
-	small.Phase = status.Phase
-	small.Conditions = smallConditions(status.Conditions)
-	small.NominatedNodeName = status.NominatedNodeName
-	small.StartTime = status.StartTime
-	small.ResourceClaimStatuses = status.ResourceClaimStatuses
-	small.ExtendedResourceClaimStatus = status.ExtendedResourceClaimStatus
-	small.NodeAllocatableResourceClaimStatuses = status.NodeAllocatableResourceClaimStatuses
+	trimmed := *shared
+	trimmed.Phase = status.Phase
+	trimmed.Conditions = trimmedConditions(status.Conditions)
+	trimmed.NominatedNodeName = status.NominatedNodeName
+	trimmed.StartTime = status.StartTime
+	trimmed.ResourceClaimStatuses = status.ResourceClaimStatuses
+	trimmed.ExtendedResourceClaimStatus = status.ExtendedResourceClaimStatus
+	trimmed.NodeAllocatableResourceClaimStatuses = status.NodeAllocatableResourceClaimStatuses
 	phase := string(status.Phase)
 	s.shareText(&phase)
-	small.Phase = v1.PodPhase(phase)
-	s.shareText(&small.NominatedNodeName)
-	return small
+	trimmed.Phase = v1.PodPhase(phase)
+	s.shareText(&trimmed.NominatedNodeName)
+	return trimmed
 }
 
-// smallContainerStatuses returns copies with the resources that were given to containers, which for as long as a container
+// trimmedContainerStatuses returns copies with the resources that were given to containers, which for as long as a container
 // is being resized differ from those it asks for; nil if no container has any.
-func smallContainerStatuses(statuses []v1.ContainerStatus) []v1.ContainerStatus {
-	var small []v1.ContainerStatus
+func trimmedContainerStatuses(statuses []v1.ContainerStatus) []v1.ContainerStatus {
+	var trimmed []v1.ContainerStatus
 	for i := range statuses {
 		if status := &statuses[i]; status.AllocatedResources != nil || status.Resources != nil {
-			small = append(small, v1.ContainerStatus{
+			trimmed = append(trimmed, v1.ContainerStatus{
 				Name: status.Name, AllocatedResources: status.AllocatedResources, Resources: status.Resources,
 			})
 		}
 	}
-	return slices.Clip(small)
+	return slices.Clip(trimmed)
 }
 
 // hasEmptyLists reports whether a list of resources is empty where that is not the same as if it were missing, which
@@ -194,20 +194,20 @@ func hasEmptyLists(status *v1.PodStatus) bool {
 		slices.ContainsFunc(status.ContainerStatuses, ofContainer) || slices.ContainsFunc(status.InitContainerStatuses, ofContainer)
 }
 
-// smallConditions returns the conditions that say whether a pod is being preempted, or resized.
-func smallConditions(conditions []v1.PodCondition) []v1.PodCondition {
-	var small []v1.PodCondition
+// trimmedConditions returns the conditions that say whether a pod is being preempted, or resized.
+func trimmedConditions(conditions []v1.PodCondition) []v1.PodCondition {
+	var trimmed []v1.PodCondition
 	for i := range conditions {
 		switch conditions[i].Type {
 		case v1.DisruptionTarget, v1.PodResizePending, v1.PodResizeInProgress:
-			small = append(small, conditions[i])
+			trimmed = append(trimmed, conditions[i])
 		}
 	}
-	return slices.Clip(small)
+	return slices.Clip(trimmed)
 }
 
-// shrinkNode leaves everything in a node, and shares what many nodes have alike.
-func (s *sharedValues) shrinkNode(node *v1.Node) {
+// trimNode removes managed fields only, and shares what many nodes have in common.
+func (s *sharedValues) trimNode(node *v1.Node) {
 	s.shareTexts(node.Labels)
 	s.shareTexts(node.Annotations)
 	s.shareResources(&node.Status.Capacity)
