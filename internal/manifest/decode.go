@@ -14,8 +14,8 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// maxFaults bounds how many faults of one kind are reported for a document.
-const maxFaults = 100
+// maxErrors bounds how many errors of one kind are reported for a document.
+const maxErrors = 100
 
 // Decode decodes the document into a Go value, which into must point to. Unknown
 // fields, keys given twice and values of the wrong type are errors; the result is
@@ -54,17 +54,17 @@ func (d *Document) decodeValue(path string, data []byte, into any, strict bool) 
 	if target.Kind() != reflect.Pointer || target.IsNil() {
 		return fmt.Errorf("decoding %s: the target must be a non-nil pointer, not %T", d.File, into)
 	}
-	if huge := d.quantityFaults(path, data, target.Type()); len(huge) > 0 {
+	if huge := d.quantityErrors(path, data, target.Type()); len(huge) > 0 {
 		return huge.Err()
 	}
 	strictErrors, err := unmarshal(data, into)
 	if err == nil {
-		return d.strictFaults(path, strictErrors, target.Type(), strict).Err()
+		return d.strictErrors(path, strictErrors, target.Type(), strict).Err()
 	}
-	list := d.typeFaults(path, data, target.Type(), err)
-	if repaired, ok := withoutFaults(data, list, path); ok {
+	list := d.typeErrors(path, data, target.Type(), err)
+	if repaired, ok := withoutErrors(data, list, path); ok {
 		if strictErrors, err := unmarshal(repaired, reflect.New(target.Type().Elem()).Interface()); err == nil {
-			list.Add(d.strictFaults(path, strictErrors, target.Type(), strict))
+			list.Add(d.strictErrors(path, strictErrors, target.Type(), strict))
 		}
 	}
 	return list.Err()
@@ -81,8 +81,8 @@ func unmarshal(data []byte, into any) (strictErrors []error, err error) {
 	return result.strictErrors, err
 }
 
-// strictFaults words the errors of the strict decoder.
-func (d *Document) strictFaults(path string, strictErrors []error, target reflect.Type, strict bool) ErrorList {
+// strictErrors words the errors of the strict decoder.
+func (d *Document) strictErrors(path string, strictErrors []error, target reflect.Type, strict bool) ErrorList {
 	var list ErrorList
 	for _, err := range strictErrors {
 		var located interface{ FieldPath() string }
@@ -91,35 +91,35 @@ func (d *Document) strictFaults(path string, strictErrors []error, target reflec
 			continue
 		}
 		inner := located.FieldPath()
-		fault := d.Errorf(joinPath(path, inner), "unknown field")
+		problem := d.Errorf(joinPath(path, inner), "unknown field")
 		switch {
 		case strings.HasPrefix(err.Error(), "duplicate field"):
-			fault = d.duplicateFault(fault)
+			problem = d.duplicateError(problem)
 		case !strict:
 			continue
 		default:
 			parent, name := splitLast(inner)
-			fault.Suggestion, fault.Strict = Suggest(name, fieldNames(typeAt(target, parent))), true
+			problem.Suggestion, problem.Strict = Suggest(name, fieldNames(typeAt(target, parent))), true
 		}
-		fault.Err = err
-		list.Add(fault)
+		problem.Err = err
+		list.Add(problem)
 	}
 	return list
 }
 
-// withoutFaults returns data with the faulty values set to null, so that the rest
+// withoutErrors returns data with the wrong values set to null, so that the rest
 // of it can be checked.
-func withoutFaults(data []byte, faults ErrorList, base string) ([]byte, bool) {
+func withoutErrors(data []byte, errs ErrorList, base string) ([]byte, bool) {
 	value, err := generic(data)
 	if err != nil {
 		return nil, false
 	}
-	for _, err := range faults {
-		var fault *Error
-		if !errors.As(err, &fault) || fault.Field == base {
+	for _, err := range errs {
+		var problem *Error
+		if !errors.As(err, &problem) || problem.Field == base {
 			return nil, false
 		}
-		value = setNull(value, strings.TrimPrefix(strings.TrimPrefix(fault.Field, base), "."))
+		value = setNull(value, strings.TrimPrefix(strings.TrimPrefix(problem.Field, base), "."))
 	}
 	repaired, err := json.Marshal(value)
 	return repaired, err == nil

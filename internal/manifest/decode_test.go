@@ -126,11 +126,11 @@ func TestDecodeFaults(t *testing.T) {
 		{"bracket that was not opened", "kind: A\nspec: ]\nmetadata: {}\n", []string{
 			`f.yaml:2: not well-formed YAML: did not find expected node content`,
 		}},
-		{"faults behind an alias", "metadata: &m {name: 5}\nspec: {steps: [{byName: {a: *m}}]}\n", []string{
+		{"errors behind an alias", "metadata: &m {name: 5}\nspec: {steps: [{byName: {a: *m}}]}\n", []string{
 			`f.yaml:1:15: metadata.name: wrong type: want a string (put it in quotes), found the number 5`,
 			`f.yaml:1:15: spec.steps[0].byName.a.name: unknown field`,
 		}},
-		{"faults in a merged mapping", "metadata: {name: x}\nspec:\n  <<: &m {stepz: 1}\n  scale: 2\n", []string{
+		{"errors in a merged mapping", "metadata: {name: x}\nspec:\n  <<: &m {stepz: 1}\n  scale: 2\n", []string{
 			`f.yaml:3:11: spec.stepz: unknown field; did you mean "steps"?`,
 		}},
 	}

@@ -20,7 +20,7 @@
 // Decoding follows the rules of Kubernetes: YAML is converted to JSON first
 // (sigs.k8s.io/yaml), and field names are case-sensitive (sigs.k8s.io/json).
 // A node tree, which knows positions, is built only for documents that have a
-// fault, so that large files without one load at the speed of the JSON decoder.
+// error, so that large files without one load at the speed of the JSON decoder.
 //
 // No input makes the package panic. Functions and methods of the package may be
 // called from several goroutines at once.

@@ -19,7 +19,7 @@ func (d *Document) duplicateKeys() ErrorList {
 }
 
 func (d *Document) collectDuplicates(node *yaml.Node, path string, list *ErrorList) {
-	if node == nil || len(*list) >= maxFaults {
+	if node == nil || len(*list) >= maxErrors {
 		return
 	}
 	switch node.Kind {
@@ -47,15 +47,15 @@ func (d *Document) collectDuplicates(node *yaml.Node, path string, list *ErrorLi
 	}
 }
 
-// duplicateFault says where the field of fault is set for the second time.
-func (d *Document) duplicateFault(fault *Error) *Error {
+// duplicateError says where the field of problem is set for the second time.
+func (d *Document) duplicateError(problem *Error) *Error {
 	for _, err := range d.duplicateKeys() {
-		if duplicate, ok := err.(*Error); ok && duplicate.Field == fault.Field {
+		if duplicate, ok := err.(*Error); ok && duplicate.Field == problem.Field {
 			return duplicate
 		}
 	}
-	fault.Message, fault.Strict = "duplicate key: the field is set twice", true
-	return fault
+	problem.Message, problem.Strict = "duplicate key: the field is set twice", true
+	return problem
 }
 
 // fieldPath appends a field name to a path, in brackets where it is not a plain

@@ -22,13 +22,13 @@ type Position struct {
 	Line, Column int
 }
 
-// Error is one fault of a file. Everything except Message may be missing.
+// Error is an error in a file. Everything except Message may be missing.
 type Error struct {
 	// File is the name that was given to Split.
 	File string
-	// Line and Column say where the fault is, both from 1; 0 is unknown.
+	// Line and Column say where the error is, both from 1; 0 is unknown.
 	Line, Column int
-	// Field is the path of the faulty field in its document, such as
+	// Field is the path of the wrong field in its document, such as
 	// "spec.steps[0].create".
 	Field string
 	// Message says what is wrong and, where it is not obvious, what is expected.
@@ -47,8 +47,8 @@ func OnlyStrict(err error) bool {
 	var list ErrorList
 	list.Add(err)
 	for _, err := range list {
-		var fault *Error
-		if !errors.As(err, &fault) || !fault.Strict {
+		var problem *Error
+		if !errors.As(err, &problem) || !problem.Strict {
 			return false
 		}
 	}

@@ -29,16 +29,16 @@ func TestLargeFile(t *testing.T) {
 	if len(documents) != count+1 {
 		t.Fatalf("Split found %d documents, want %d", len(documents), count+1)
 	}
-	var faults ErrorList
+	var errs ErrorList
 	for _, document := range documents {
 		var target scenario
-		faults.Add(document.Decode(&target))
+		errs.Add(document.Decode(&target))
 		if document.treeRoot != nil != (document.Index == count) {
 			t.Fatalf("document %d: node tree built: %t", document.Index, document.treeRoot != nil)
 		}
 	}
 	want := `large.json:2001:27: metadata.nmae: unknown field; did you mean "name"?`
-	if err := faults.Err(); err == nil || err.Error() != want {
+	if err := errs.Err(); err == nil || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
 	}
 }

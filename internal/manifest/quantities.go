@@ -17,16 +17,16 @@ import (
 // into points to. apimachinery takes any amount of time and memory for one such as "1e-2147483648". Decode and its
 // variants check it themselves; this is for what is decoded in other ways later. The error is an ErrorList.
 func (d *Document) CheckQuantities(path string, raw []byte, into any) error {
-	return d.quantityFaults(path, raw, reflect.TypeOf(into)).Err()
+	return d.quantityErrors(path, raw, reflect.TypeOf(into)).Err()
 }
 
 // CheckNumbers is CheckQuantities for a part whose type is not known: every number and every string that is one is
 // taken to be a quantity.
 func (d *Document) CheckNumbers(path string, raw []byte) error {
-	return d.quantityFaults(path, raw, reflect.TypeFor[any]()).Err()
+	return d.quantityErrors(path, raw, reflect.TypeFor[any]()).Err()
 }
 
-func (d *Document) quantityFaults(path string, data []byte, target reflect.Type) ErrorList {
+func (d *Document) quantityErrors(path string, data []byte, target reflect.Type) ErrorList {
 	if !mayHaveHugeNumbers(data) {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (s *quantitySearch) visit(path string, value any, t reflect.Type) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == nil || len(s.found) >= maxFaults {
+	if t == nil || len(s.found) >= maxErrors {
 		return
 	}
 	switch value := value.(type) {

@@ -118,7 +118,7 @@ func (s *splitter) split(data []byte) {
 	s.chunk(data[start:], startAt, false)
 }
 
-// isMarker tells whether the line is the marker, alone or followed by a blank.
+// isMarker reports whether the line is the marker, alone or followed by a blank.
 func isMarker(line []byte, marker string) bool {
 	rest, found := bytes.CutPrefix(line, []byte(marker))
 	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
@@ -170,7 +170,7 @@ func objectLength(text []byte) (length int, isJSON bool) {
 	return 0, false
 }
 
-// looksLikeJSON tells whether text begins like a JSON object: a brace, then a
+// looksLikeJSON reports whether text begins like a JSON object: a brace, then a
 // quoted key.
 func looksLikeJSON(text []byte) bool {
 	rest, found := bytes.CutPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
@@ -202,7 +202,7 @@ func blankPrefix(text []byte) int {
 	return len(text)
 }
 
-// onlyDirectives tells whether text has nothing but "%YAML" style directives,
+// onlyDirectives reports whether text has nothing but "%YAML" style directives,
 // comments and white space.
 func onlyDirectives(text []byte) bool {
 	for line := range bytes.Lines(text) {

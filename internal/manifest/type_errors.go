@@ -18,35 +18,35 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// typeFaults finds every value that the target type does not accept. The decoder
+// typeErrors finds every value that the target type does not accept. The decoder
 // names the first one at best and without list indices, so each part of the value
 // is decoded on its own: a part that fails is searched further, and one that fails
-// although none of its own parts does is a fault.
-func (d *Document) typeFaults(path string, data []byte, target reflect.Type, decodeErr error) ErrorList {
+// although none of its own parts does is an error.
+func (d *Document) typeErrors(path string, data []byte, target reflect.Type, decodeErr error) ErrorList {
 	var list ErrorList
 	value, err := generic(data)
 	if err != nil {
 		list.Add(d.Errorf(path, "not well-formed JSON: %w", err))
 		return list
 	}
-	search := faultSearch{target: target}
+	search := undecodableSearch{target: target}
 	search.visit(nil, value, decodeErr)
-	for _, fault := range search.faults {
-		cause := d.Errorf(joinPath(path, fault.path()), "%s", wording(fault, typeAt(target, fault.path())))
-		cause.Err = fault.err
+	for _, problem := range search.errs {
+		cause := d.Errorf(joinPath(path, problem.path()), "%s", wording(problem, typeAt(target, problem.path())))
+		cause.Err = problem.err
 		list.Add(cause)
 	}
 	return list
 }
 
-// typeFault is a value that could not be decoded.
-type typeFault struct {
+// undecodable is a value that could not be decoded.
+type undecodable struct {
 	steps []any // string: key of an object; int: index of a list
 	value any
 	err   error
 }
 
-func (f typeFault) path() string {
+func (f undecodable) path() string {
 	path := ""
 	for _, step := range f.steps {
 		switch step := step.(type) {
@@ -59,22 +59,22 @@ func (f typeFault) path() string {
 	return path
 }
 
-type faultSearch struct {
+type undecodableSearch struct {
 	target reflect.Type
-	faults []typeFault
+	errs   []undecodable
 }
 
 // visit searches the value at steps, which is known to fail with err.
-func (s *faultSearch) visit(steps []any, value any, err error) {
-	found := len(s.faults)
+func (s *undecodableSearch) visit(steps []any, value any, err error) {
+	found := len(s.errs)
 	if empty := emptied(value); empty != nil {
 		if err := s.try(steps, empty); err != nil { // a list or mapping is not wanted here at all
-			s.faults = append(s.faults, typeFault{steps: steps, value: value, err: err})
+			s.errs = append(s.errs, undecodable{steps: steps, value: value, err: err})
 			return
 		}
 	}
 	for step, part := range parts(value) {
-		if len(s.faults) >= maxFaults {
+		if len(s.errs) >= maxErrors {
 			return
 		}
 		inner := append(slices.Clone(steps), step)
@@ -82,13 +82,13 @@ func (s *faultSearch) visit(steps []any, value any, err error) {
 			s.visit(inner, part, err)
 		}
 	}
-	if len(s.faults) == found {
-		s.faults = append(s.faults, typeFault{steps: steps, value: value, err: err})
+	if len(s.errs) == found {
+		s.errs = append(s.errs, undecodable{steps: steps, value: value, err: err})
 	}
 }
 
 // try decodes a value that has nothing but the given part.
-func (s *faultSearch) try(steps []any, part any) error {
+func (s *undecodableSearch) try(steps []any, part any) error {
 	for _, step := range slices.Backward(steps) {
 		if key, isKey := step.(string); isKey {
 			part = map[string]any{key: part}
@@ -139,17 +139,17 @@ func parts(value any) iter.Seq2[any, any] {
 func mapKeys(m map[string]any) iter.Seq[string] { return maps.Keys(m) }
 
 // wording says what was found and what is wanted instead.
-func wording(fault typeFault, wanted reflect.Type) string {
-	if want := describeType(wanted, fault.value); want != "" {
-		return fmt.Sprintf("wrong type: want %s, found %s", want, describeValue(fault.value))
+func wording(problem undecodable, wanted reflect.Type) string {
+	if want := describeType(wanted, problem.value); want != "" {
+		return fmt.Sprintf("wrong type: want %s, found %s", want, describeValue(problem.value))
 	}
 	var typeError *json.UnmarshalTypeError
-	if errors.As(fault.err, &typeError) {
-		if want := describeType(typeError.Type, fault.value); want != "" {
-			return fmt.Sprintf("wrong type: want %s, found %s", want, describeValue(fault.value))
+	if errors.As(problem.err, &typeError) {
+		if want := describeType(typeError.Type, problem.value); want != "" {
+			return fmt.Sprintf("wrong type: want %s, found %s", want, describeValue(problem.value))
 		}
 	}
-	return fmt.Sprintf("cannot use %s: %s", describeValue(fault.value), strings.TrimPrefix(fault.err.Error(), "json: "))
+	return fmt.Sprintf("cannot use %s: %s", describeValue(problem.value), strings.TrimPrefix(problem.err.Error(), "json: "))
 }
 
 // describeType says what may be written for a Go type, "" where the error of
