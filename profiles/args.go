@@ -16,10 +16,10 @@ import (
 // argsSuffix makes the kind of a plugin's arguments from the plugin's name.
 const argsSuffix = "Args"
 
-// ArgsKinds returns the kinds of arguments that this package decodes, defaults and
+// argsKinds returns the kinds of arguments that this package decodes, defaults and
 // validates, sorted, a fresh slice each call. The plugin's name is the kind without
 // "Args".
-func ArgsKinds() []string {
+func argsKinds() []string {
 	var kinds []string
 	for _, kind := range inTreeArgs() {
 		kinds = append(kinds, kind.plugin+argsSuffix)
@@ -28,7 +28,7 @@ func ArgsKinds() []string {
 }
 
 // DefaultArgs returns the default arguments of a plugin, a fresh value each call,
-// or nil if the plugin has no kind in ArgsKinds.
+// or nil if the plugin has no kind in argsKinds.
 func DefaultArgs(plugin string) apiruntime.Object {
 	kind, found := inTreeKind(plugin)
 	if !found {
@@ -104,7 +104,7 @@ func kindFor(plugin string) schema.GroupVersionKind {
 	return configv1.SchemeGroupVersion.WithKind(plugin + argsSuffix)
 }
 
-// has tells whether the plugin's arguments have a kind.
+// has reports whether the plugin's arguments have a kind.
 func (c argsCatalog) has(plugin string) bool {
 	if _, found := inTreeKind(plugin); found {
 		return true

@@ -72,8 +72,8 @@ func TestDefaultArgs(t *testing.T) {
 			t.Errorf("DefaultArgs(%q) (-want +got):\n%s", config.Name, diff)
 		}
 	}
-	if diff := cmp.Diff(kinds, ArgsKinds()); diff != "" {
-		t.Errorf("ArgsKinds (-want +got):\n%s", diff)
+	if diff := cmp.Diff(kinds, argsKinds()); diff != "" {
+		t.Errorf("argsKinds (-want +got):\n%s", diff)
 	}
 	if got := DefaultArgs("NodeName"); got != nil {
 		t.Errorf("DefaultArgs of a plugin without arguments = %v", got)

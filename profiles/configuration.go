@@ -85,7 +85,7 @@ type Profile struct {
 // PluginConfig is the arguments of one plugin.
 type PluginConfig struct {
 	Name string
-	// Args is a defaulted *configv1.<Name>Args for the plugins of ArgsKinds, an
+	// Args is a defaulted *configv1.<Name>Args for the plugins of argsKinds, an
 	// object of Options.Scheme for the kinds it has, and otherwise a
 	// *runtime.Unknown with the JSON as written, or nil if none was written.
 	Args apiruntime.Object
@@ -125,7 +125,7 @@ type Options struct {
 	// Scheme has further kinds of arguments: for a plugin X the kind XArgs in group
 	// kubescheduler.config.k8s.io, version v1. They are decoded strictly, defaulted
 	// with the scheme and, if the scheme has an internal version of the kind,
-	// converted to that. Kinds of ArgsKinds are not looked up in it. May be nil.
+	// converted to that. Kinds of argsKinds are not looked up in it. May be nil.
 	Scheme *apiruntime.Scheme
 	// Override changes the configuration after defaulting and before validation,
 	// for command line flags. May be nil.

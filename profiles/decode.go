@@ -53,13 +53,13 @@ func Parse(name string, data []byte, opts Options) (*Configuration, error) {
 		return nil, err
 	}
 	var written configv1.KubeSchedulerConfiguration
-	var faults manifest.ErrorList
-	faults.Add(document.Decode(&written))
+	var errs manifest.ErrorList
+	errs.Add(document.Decode(&written))
 	catalog := argsCatalog{scheme: opts.Scheme}
 	configs, err := decodeAllArgs(document, catalog, written.Profiles)
-	faults.Add(err)
-	if !manifest.OnlyStrict(faults.Err()) {
-		return nil, faults.Err()
+	errs.Add(err)
+	if !manifest.OnlyStrict(errs.Err()) {
+		return nil, errs.Err()
 	}
 	result := defaultedConfiguration(&written)
 	result.Source, result.document, result.written = name, document, &written
@@ -69,12 +69,12 @@ func Parse(name string, data []byte, opts Options) (*Configuration, error) {
 	if opts.Override != nil {
 		opts.Override(result)
 	}
-	faults.Add(result.Validate())
+	errs.Add(result.Validate())
 	if opts.KnownPlugins != nil {
-		faults.Add(result.checkNames(opts.KnownPlugins))
+		errs.Add(result.checkNames(opts.KnownPlugins))
 		result.Warnings = result.unusedNames(opts.KnownPlugins)
 	}
-	if err := faults.Err(); err != nil {
+	if err := errs.Err(); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -132,7 +132,7 @@ func checkKind(document *manifest.Document) error {
 	if header.Kind == configurationKind {
 		return nil
 	}
-	for _, kind := range ArgsKinds() {
+	for _, kind := range argsKinds() {
 		if kind == header.Kind {
 			return document.Errorf("kind", "couldn't decode as %s, got %s: arguments belong into profiles[].pluginConfig[].args",
 				configurationKind, version.WithKind(kind))
@@ -158,17 +158,17 @@ func removedHint(version schema.GroupVersion) string {
 
 // decodeAllArgs decodes the plugin arguments of all profiles.
 func decodeAllArgs(document *manifest.Document, catalog argsCatalog, profiles []configv1.KubeSchedulerProfile) ([][]PluginConfig, error) {
-	var faults manifest.ErrorList
+	var errs manifest.ErrorList
 	result := make([][]PluginConfig, len(profiles))
 	for i, profile := range profiles {
 		for j, config := range profile.PluginConfig {
 			path := field.NewPath("profiles").Index(i).Child("pluginConfig").Index(j).Child("args")
 			decoded, err := decodeArgs(document, catalog, path.String(), config)
-			faults.Add(err)
+			errs.Add(err)
 			result[i] = append(result[i], decoded)
 		}
 	}
-	return result, faults.Err()
+	return result, errs.Err()
 }
 
 // decodeArgs decodes the arguments of one plugin, found at path.

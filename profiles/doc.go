@@ -23,7 +23,7 @@
 //
 // # Plugin arguments
 //
-// The arguments of the plugins in [ArgsKinds] are decoded strictly into the types of
+// The arguments of in-tree plugins are decoded strictly into the types of
 // k8s.io/kube-scheduler/config/v1 and defaulted. Plugins from elsewhere get their
 // arguments as *runtime.Unknown with JSON in it, or typed if Options.Scheme has a
 // kind for them. The constructors of plugins that are built without a configuration

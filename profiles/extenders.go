@@ -18,8 +18,8 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// DefaultExtenderTimeout is the HTTP timeout of extenders that set none.
-const DefaultExtenderTimeout = 5 * time.Second
+// defaultExtenderTimeout is the HTTP timeout of extenders that set none.
+const defaultExtenderTimeout = 5 * time.Second
 
 const fitPlugin = "NodeResourcesFit"
 
@@ -35,7 +35,7 @@ func (c *Configuration) ApplyExtenders() ([]configv1.Extender, error) {
 	for i := range c.Extenders {
 		extender := *c.Extenders[i].DeepCopy()
 		if extender.HTTPTimeout.Duration == 0 {
-			extender.HTTPTimeout.Duration = DefaultExtenderTimeout
+			extender.HTTPTimeout.Duration = defaultExtenderTimeout
 		}
 		for _, resource := range extender.ManagedResources {
 			if resource.IgnoredByScheduler {

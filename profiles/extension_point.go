@@ -67,7 +67,7 @@ func (p ExtensionPoint) Interface() string {
 	return strings.ToUpper(string(p[:1])) + string(p[1:]) + "Plugin"
 }
 
-// IsScore tells whether the plugins of this point have weights.
+// IsScore reports whether the plugins of this point have weights.
 func (p ExtensionPoint) IsScore() bool { return p == Score || p == PlacementScore }
 
 // setAt returns the plugin set of a point within plugins, nil for an unknown point.

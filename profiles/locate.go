@@ -42,37 +42,37 @@ func (c *Configuration) errorAt(path, message string, cause error) *manifest.Err
 // locateAll adds positions to the errors of resolving a profile. Errors of a
 // configuration that was not loaded from a file stay as they are.
 func (c *Configuration) locateAll(profile int, err error) []error {
-	faults := []error{err}
+	errs := []error{err}
 	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
-		faults = joined.Unwrap()
+		errs = joined.Unwrap()
 	}
-	for i, fault := range faults {
+	for i, problem := range errs {
 		var resolveError *ResolveError
-		if c.document != nil && errors.As(fault, &resolveError) {
-			faults[i] = c.errorAt(c.fieldOf(profile, resolveError), fault.Error(), fault)
+		if c.document != nil && errors.As(problem, &resolveError) {
+			errs[i] = c.errorAt(c.fieldOf(profile, resolveError), problem.Error(), problem)
 		}
 	}
-	return faults
+	return errs
 }
 
 // fieldOf returns the field that an error of resolving a profile is about, as far
 // as it was written in the file: the plugin's entry, else the plugin set, else the
 // profile.
-func (c *Configuration) fieldOf(profile int, fault *ResolveError) string {
+func (c *Configuration) fieldOf(profile int, problem *ResolveError) string {
 	path := field.NewPath("profiles").Index(profile)
 	if c.written == nil || profile >= len(c.written.Profiles) {
 		return path.String()
 	}
 	written := &c.written.Profiles[profile]
-	if fault.Set == "" {
+	if problem.Set == "" {
 		return path.Child("pluginConfig").String()
 	}
-	path = path.Child("plugins", string(fault.Set))
+	path = path.Child("plugins", string(problem.Set))
 	if written.Plugins == nil {
 		return path.String()
 	}
-	for i, plugin := range setAt(written.Plugins, fault.Set).Enabled {
-		if plugin.Name == fault.Plugin && fault.occurrence == countBefore(setAt(written.Plugins, fault.Set).Enabled[:i], plugin.Name) {
+	for i, plugin := range setAt(written.Plugins, problem.Set).Enabled {
+		if plugin.Name == problem.Plugin && problem.occurrence == countBefore(setAt(written.Plugins, problem.Set).Enabled[:i], plugin.Name) {
 			return path.Child("enabled").Index(i).String()
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // checkNames reports enabled plugins that do not exist.
 func (c *Configuration) checkNames(known sets.Set[string]) error {
-	var faults manifest.ErrorList
+	var errs manifest.ErrorList
 	for i := range c.written.Profiles {
 		plugins := c.written.Profiles[i].Plugins
 		if plugins == nil {
@@ -30,13 +30,13 @@ func (c *Configuration) checkNames(known sets.Set[string]) error {
 					continue
 				}
 				path := setPath(i, point).Child("enabled").Index(j).Child("name")
-				fault := c.errorAt(path.String(), fmt.Sprintf("%s %q does not exist", what, plugin.Name), nil)
-				fault.Suggestion = manifest.Suggest(plugin.Name, sets.List(known))
-				faults.Add(fault)
+				problem := c.errorAt(path.String(), fmt.Sprintf("%s %q does not exist", what, plugin.Name), nil)
+				problem.Suggestion = manifest.Suggest(plugin.Name, sets.List(known))
+				errs.Add(problem)
 			}
 		}
 	}
-	return faults.Err()
+	return errs.Err()
 }
 
 // unusedNames returns warnings about plugins that are disabled or configured, but do

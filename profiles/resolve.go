@@ -44,10 +44,10 @@ type ResolvedPlugin struct {
 type ResolveError struct {
 	// Profile is the scheduler name of the profile.
 	Profile string
-	// Set is the field of plugins that is at fault, an extension point or
-	// "multiPoint"; empty if the fault is elsewhere.
+	// Set is the field of plugins that is to blame, an extension point or
+	// "multiPoint"; empty if the error is elsewhere.
 	Set ExtensionPoint
-	// Plugin is the plugin at fault; empty if it is about several.
+	// Plugin is the plugin to blame; empty if it is about several.
 	Plugin string
 	// Message says what is wrong.
 	Message string
@@ -64,7 +64,7 @@ func (e *ResolveError) Error() string {
 // plugins that are enabled at the point and at MultiPoint first, then those of
 // MultiPoint alone, then those of the point alone.
 //
-// implements tells whether a plugin implements a point, and known whether a plugin
+// implements reports whether a plugin implements a point, and known whether a plugin
 // of this name exists; a nil known means that all do. Errors are joined
 // (errors.Join) values of type *ResolveError, all of them; the result is nil then.
 func (p *Profile) Resolve(implements func(plugin string, point ExtensionPoint) bool, known func(plugin string) bool) (*Resolved, error) {
@@ -83,31 +83,31 @@ func (p *Profile) Resolve(implements func(plugin string, point ExtensionPoint) b
 		}
 	}
 	r.checkCounts()
-	if len(r.faults) > 0 {
-		return nil, errors.Join(r.faults...)
+	if len(r.errs) > 0 {
+		return nil, errors.Join(r.errs...)
 	}
 	return r.result, nil
 }
 
 // Resolve resolves every profile and checks what they must have in common. The
 // parameters are those of Profile.Resolve. Errors of a configuration that was
-// loaded from a file have the position of the fault.
+// loaded from a file have the position of the error.
 func (c *Configuration) Resolve(implements func(plugin string, point ExtensionPoint) bool, known func(plugin string) bool) ([]*Resolved, error) {
 	var resolved []*Resolved
-	var faults []error
+	var errs []error
 	for i := range c.Profiles {
 		result, err := c.Profiles[i].Resolve(implements, known)
 		if err != nil {
-			faults = append(faults, c.locateAll(i, err)...)
+			errs = append(errs, c.locateAll(i, err)...)
 			continue
 		}
 		resolved = append(resolved, result)
 		if err := c.checkSameQueueSort(i, resolved[0], result); err != nil {
-			faults = append(faults, c.locateAll(i, err)...)
+			errs = append(errs, c.locateAll(i, err)...)
 		}
 	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	return resolved, nil
 }
@@ -116,16 +116,16 @@ func (c *Configuration) Resolve(implements func(plugin string, point ExtensionPo
 // first one; all profiles share one queue.
 func (c *Configuration) checkSameQueueSort(index int, first, result *Resolved) error {
 	want, got := first.Points[QueueSort][0].Name, result.Points[QueueSort][0].Name
-	fault := &ResolveError{Profile: result.SchedulerName, Set: QueueSort, Plugin: got}
+	problem := &ResolveError{Profile: result.SchedulerName, Set: QueueSort, Plugin: got}
 	switch {
 	case want != got:
-		fault.Message = fmt.Sprintf("different queue sort plugins for profile %q: %q, first: %q", result.SchedulerName, got, want)
+		problem.Message = fmt.Sprintf("different queue sort plugins for profile %q: %q, first: %q", result.SchedulerName, got, want)
 	case !reflect.DeepEqual(c.Profile(first.SchedulerName).Args(want), c.Profiles[index].Args(got)):
-		fault.Message = fmt.Sprintf("different queue sort plugin args for profile %q", result.SchedulerName)
+		problem.Message = fmt.Sprintf("different queue sort plugin args for profile %q", result.SchedulerName)
 	default:
 		return nil
 	}
-	return fault
+	return problem
 }
 
 type resolver struct {
@@ -135,11 +135,11 @@ type resolver struct {
 	defaults   map[string]int32
 	reported   map[string]bool // MultiPoint plugins that an error was reported for
 	result     *Resolved
-	faults     []error
+	errs       []error
 }
 
-func (r *resolver) fault(set ExtensionPoint, plugin string, occurrence int, format string, args ...any) {
-	r.faults = append(r.faults, &ResolveError{
+func (r *resolver) errorf(set ExtensionPoint, plugin string, occurrence int, format string, args ...any) {
+	r.errs = append(r.errs, &ResolveError{
 		Profile: r.profile.SchedulerName, Set: set, Plugin: plugin,
 		Message: fmt.Sprintf(format, args...), occurrence: occurrence,
 	})
@@ -150,7 +150,7 @@ func (r *resolver) checkConfigs() {
 	seen := make(map[string]bool)
 	for _, config := range r.profile.PluginConfig {
 		if seen[config.Name] {
-			r.fault("", config.Name, 0, "repeated config for plugin %s", config.Name)
+			r.errorf("", config.Name, 0, "repeated config for plugin %s", config.Name)
 		}
 		seen[config.Name] = true
 	}
@@ -188,11 +188,11 @@ func (r *resolver) named(point ExtensionPoint, set *configv1.PluginSet) []Resolv
 		seen[plugin.Name]++
 		switch {
 		case !r.known(plugin.Name):
-			r.fault(point, plugin.Name, occurrence, "%s %q does not exist", point.Interface(), plugin.Name)
+			r.errorf(point, plugin.Name, occurrence, "%s %q does not exist", point.Interface(), plugin.Name)
 		case !r.implements(plugin.Name, point):
-			r.fault(point, plugin.Name, occurrence, "plugin %q does not extend %s plugin", plugin.Name, point.Interface())
+			r.errorf(point, plugin.Name, occurrence, "plugin %q does not extend %s plugin", plugin.Name, point.Interface())
 		case occurrence > 0:
-			r.fault(point, plugin.Name, occurrence, "plugin %q already registered as %q", plugin.Name, point.Interface())
+			r.errorf(point, plugin.Name, occurrence, "plugin %q already registered as %q", plugin.Name, point.Interface())
 		default:
 			plugins = append(plugins, resolvedPlugin(point, plugin, FromNamed))
 		}
@@ -209,12 +209,12 @@ func (r *resolver) fromMultiPoint(point ExtensionPoint, set *configv1.PluginSet)
 		name := plugin.Name
 		switch {
 		case !r.known(name):
-			r.faultOnce(name, 0, "%s %q does not exist", point.Interface(), name)
+			r.errorfOnce(name, 0, "%s %q does not exist", point.Interface(), name)
 		case !r.implements(name, point) || hasPlugin(set.Disabled, name):
 		case hasPlugin(set.Enabled, name):
 			shared[name] = true
 		case taken[name] > 0:
-			r.faultOnce(name, taken[name], "plugin %q already registered as %q", name, point.Interface())
+			r.errorfOnce(name, taken[name], "plugin %q already registered as %q", name, point.Interface())
 		default:
 			taken[name]++
 			plugins = append(plugins, resolvedPlugin(point, plugin, r.originOf(plugin)))
@@ -223,13 +223,13 @@ func (r *resolver) fromMultiPoint(point ExtensionPoint, set *configv1.PluginSet)
 	return shared, plugins
 }
 
-// faultOnce reports a fault of a MultiPoint entry, for the first point only.
-func (r *resolver) faultOnce(plugin string, occurrence int, format string, args ...any) {
+// errorfOnce reports an error of a MultiPoint entry, for the first point only.
+func (r *resolver) errorfOnce(plugin string, occurrence int, format string, args ...any) {
 	if r.reported[plugin] {
 		return
 	}
 	r.reported[plugin] = true
-	r.fault(multiPoint, plugin, occurrence, format, args...)
+	r.errorf(multiPoint, plugin, occurrence, format, args...)
 }
 
 func (r *resolver) originOf(plugin configv1.Plugin) Origin {
@@ -263,13 +263,13 @@ func resolvedPlugin(point ExtensionPoint, plugin configv1.Plugin, from Origin) R
 func (r *resolver) checkCounts() {
 	name, points := r.profile.SchedulerName, r.result.Points
 	if count := len(points[QueueSort]); count != 1 {
-		r.fault(QueueSort, "", 0, "only one queue sort plugin required for profile with scheduler name %q, but got %d", name, count)
+		r.errorf(QueueSort, "", 0, "only one queue sort plugin required for profile with scheduler name %q, but got %d", name, count)
 	}
 	if len(points[Bind]) == 0 {
-		r.fault(Bind, "", 0, "at least one bind plugin is needed for profile with scheduler name %q", name)
+		r.errorf(Bind, "", 0, "at least one bind plugin is needed for profile with scheduler name %q", name)
 	}
 	if len(points[PlacementGenerate]) > 1 {
-		r.fault(PlacementGenerate, "", 0, "at most one placement generate plugin is allowed for profile with scheduler name %q", name)
+		r.errorf(PlacementGenerate, "", 0, "at most one placement generate plugin is allowed for profile with scheduler name %q", name)
 	}
 }
 
@@ -290,7 +290,7 @@ func (r *resolver) checkTotal(point ExtensionPoint, set *configv1.PluginSet) {
 		if point == PlacementScore {
 			prefix = "placement score plugins"
 		}
-		r.fault(point, "", 0, "%s: total score of Score plugins could overflow", prefix)
+		r.errorf(point, "", 0, "%s: total score of Score plugins could overflow", prefix)
 	}
 }
 
