@@ -22,7 +22,7 @@ import (
 // catalog is what is known of every plugin of a registry, by name.
 type catalog map[string]inspect.Plugin
 
-// implements tells whether a plugin implements an extension point.
+// implements reports whether a plugin implements an extension point.
 func (c catalog) implements(plugin string, point profiles.ExtensionPoint) bool {
 	return slices.Contains(c[plugin].ExtensionPoints, string(point))
 }

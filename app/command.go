@@ -18,7 +18,7 @@ func WithPlugin(name string, factory runtime.PluginFactory) Option {
 	return func(registry runtime.Registry) error { return registry.Register(name, factory) }
 }
 
-// NewSchedulerCommand returns the command line, with the plugins of the options beside the in-tree ones. Execute it
+// NewSchedulerCommand returns the command line, with the plugins of the options in addition to the in-tree ones. Execute it
 // with [Run], or with the one of k8s.io/component-base/cli. A binary of another name sets Use.
 func NewSchedulerCommand(options ...Option) *cobra.Command {
 	p := &program{options: options}

@@ -11,7 +11,7 @@
 //		)))
 //	}
 //
-// Its plugins take part in every command beside the in-tree ones: in a cluster, in simulations, in the event map, in
+// Its plugins take part in every command in addition to the in-tree ones: in a cluster, in simulations, in the event map, in
 // the checks of configurations. [NewSchedulerCommand] and [WithPlugin] have the shape of their namesakes in
 // kube-scheduler, so that a custom scheduler moves over by changing one import. Its manifests need no change either: with
 // flags alone, and no command, the binary does what its command run does.

@@ -14,7 +14,7 @@ import (
 )
 
 // TestCommandsOfTheDocumentsWork runs every command that the README and the documents show, in a folder that looks like
-// a clone with the output of kubectl in it, beside a scheduler at work.
+// a clone with the output of kubectl in it, next to a running scheduler.
 func TestCommandsOfTheDocumentsWork(t *testing.T) {
 	documents, err := filepath.Glob("../docs/*.md")
 	if err != nil {

@@ -121,7 +121,7 @@ func (p *patience) run(ctx context.Context, command func() error) error {
 	return errors.New("interrupted")
 }
 
-// printError writes a line for each fault. Faults of files begin with the position, as editors understand it.
+// printError writes a line for each error. Errors of files begin with the position, as editors understand it.
 func printError(w io.Writer, err error) {
 	var failed *CheckFailedError
 	if errors.As(err, &failed) {
@@ -130,36 +130,36 @@ func printError(w io.Writer, err error) {
 		}
 		return
 	}
-	for _, fault := range faultsOf(err) {
+	for _, problem := range errorsOf(err) {
 		var positioned *manifest.Error
-		if errors.As(fault, &positioned) {
-			fmt.Fprintln(w, fault)
+		if errors.As(problem, &positioned) {
+			fmt.Fprintln(w, problem)
 		} else {
-			fmt.Fprintln(w, "Error:", fault)
+			fmt.Fprintln(w, "Error:", problem)
 		}
 	}
 }
 
-// joinFaults joins errors, each fault once; nil if there are none.
-func joinFaults(errs []error) error {
+// joinErrors joins errors, each one once; nil if there are none.
+func joinErrors(errs []error) error {
 	err := errors.Join(errs...)
 	if err == nil {
 		return nil
 	}
 	var list manifest.ErrorList
-	list.Add(faultsOf(err)...)
+	list.Add(errorsOf(err)...)
 	return list.Err()
 }
 
-// faultsOf takes joined errors apart.
-func faultsOf(err error) []error {
+// errorsOf takes joined errors apart.
+func errorsOf(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []error{err}
 	}
-	var faults []error
-	for _, fault := range joined.Unwrap() {
-		faults = append(faults, faultsOf(fault)...)
+	var errs []error
+	for _, problem := range joined.Unwrap() {
+		errs = append(errs, errorsOf(problem)...)
 	}
-	return faults
+	return errs
 }

@@ -61,8 +61,8 @@ func (p *program) explainPodCommand() *cobra.Command {
 		Aliases: []string{"pods", "po"},
 		Short:   "Explain why a pod waits, what would wake it, and which nodes are closest",
 		Long: "Explains where a pod is: who rejected it and why, which events would wake it, what the plugins said to the last\n" +
-			"ones, and which nodes are closest to taking it, with everything that is in the way there.\n\n" +
-			"With --server it asks a scheduler that is at work, 'rouse run', as it is now. With --scenario it replays manifests\n" +
+			"ones, and which nodes are closest to taking it, with every blocker there.\n\n" +
+			"With --server it asks a running scheduler, 'rouse run', as it is now. With --scenario it replays manifests\n" +
 			"and scenarios as simulate does, to their end or to a moment.",
 		Example: "  rouse explain pod shop/web-1 --server https://localhost:10259 --token-file token --certificate-authority ca.crt\n" +
 			"  rouse explain pod web-1 -n shop --scenario cluster.yaml\n" +

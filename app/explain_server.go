@@ -40,7 +40,7 @@ type serverFlags struct {
 func addServerFlags(command *cobra.Command) *serverFlags {
 	f := &serverFlags{}
 	flags := command.Flags()
-	flags.StringVar(&f.server, "server", "", "URL of a scheduler at work to ask, such as https://localhost:10259")
+	flags.StringVar(&f.server, "server", "", "URL of a running scheduler to ask, such as https://localhost:10259")
 	flags.StringVar(&f.tokenFile, "token-file", "", "file with the bearer token that tells the scheduler who asks")
 	flags.StringVar(&f.authority, "certificate-authority", "", "file with the certificate of the authority that signed that of the scheduler")
 	flags.BoolVar(&f.insecure, "insecure-skip-tls-verify", false, "ask whoever answers, without checking the certificate")
@@ -48,7 +48,7 @@ func addServerFlags(command *cobra.Command) *serverFlags {
 	return f
 }
 
-// asked tells whether a scheduler is to be asked.
+// asked reports whether a scheduler is to be asked.
 func (f *serverFlags) asked(command *cobra.Command) bool {
 	return slices.ContainsFunc([]string{"server", "token-file", "certificate-authority", "insecure-skip-tls-verify", "request-timeout"},
 		command.Flags().Changed)
@@ -98,7 +98,7 @@ func (f *serverFlags) url() (*url.URL, error) {
 	return parsed, nil
 }
 
-// client returns a client that shows the token to nobody but the scheduler: it follows no redirections.
+// client returns a client that sends the token to the scheduler only: it follows no redirections.
 func (f *serverFlags) client(base *url.URL) (*http.Client, error) {
 	config := &restclient.Config{
 		Host:            base.Host,
@@ -182,7 +182,7 @@ func (f *serverFlags) refused(base *url.URL, code int, body []byte) error {
 	case code == http.StatusUnauthorized:
 		return fmt.Errorf("%s does not accept the token in %s; has it expired?", base, f.tokenFile)
 	case code == http.StatusForbidden && f.tokenFile == "":
-		return fmt.Errorf("%s does not explain pods to everybody; %s", base, giveToken)
+		return fmt.Errorf("%s does not explain pods without credentials; %s", base, giveToken)
 	case code == http.StatusForbidden:
 		return fmt.Errorf("%s: %s; that takes a role with {nonResourceURLs: [%q], verbs: [get]}", base, message, serving.ExplainPath+"*")
 	case code == http.StatusNotFound && aboutPod:

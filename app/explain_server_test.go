@@ -131,7 +131,7 @@ func TestExplainPodOfSchedulerThatCannotTell(t *testing.T) {
 		r := start(t, newAPIServer(t), []string{"--leader-elect=false"})
 		r.answers("/readyz", 200)
 		_, err := explainPod(t, "web", "--server", r.url, "--insecure-skip-tls-verify")
-		if want := r.url + " does not explain pods to everybody; give a token with --token-file, such as one of 'kubectl create token'"; err == nil || err.Error() != want {
+		if want := r.url + " does not explain pods without credentials; give a token with --token-file, such as one of 'kubectl create token'"; err == nil || err.Error() != want {
 			t.Errorf("got error %v, want %q", err, want)
 		}
 	})

@@ -57,7 +57,7 @@ func expandFolders(paths []string) []string {
 			files = append(files, path)
 			continue
 		}
-		// Faults are for the simulation to report, which reads the folder again if no configuration is found.
+		// Errors are for the simulation to report, which reads the folder again if no configuration is found.
 		_ = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
@@ -75,7 +75,7 @@ func expandFolders(paths []string) []string {
 	return files
 }
 
-// isConfiguration tells whether the first document of a file is a scheduler configuration, of whatever version.
+// isConfiguration reports whether the first document of a file is a scheduler configuration, of whatever version.
 func isConfiguration(path string) bool {
 	text, err := manifest.ReadFile(path, manifest.MaxFileSize)
 	if err != nil || !bytes.Contains(text, []byte(configurationKind)) {

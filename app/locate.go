@@ -40,8 +40,8 @@ func (r *factoryRecorder) wrap(registry runtime.Registry) runtime.Registry {
 	return wrapped
 }
 
-// locate says where in the file the faults are that kept plugins from being built or arranged, as far as that can be
-// said.
+// locate adds positions in the file to the error with which plugins could not be built or put at their extension points,
+// as far as they are known.
 func locate(ctx context.Context, err error, config *profiles.Configuration, registry runtime.Registry, failures []factoryFailure) error {
 	if config.Source == "" {
 		return err
@@ -57,14 +57,14 @@ func locate(ctx context.Context, err error, config *profiles.Configuration, regi
 	if len(failures)+len(unheard) == 0 {
 		return fmt.Errorf("%s: %w", config.Source, err)
 	}
-	var faults manifest.ErrorList
+	var errs manifest.ErrorList
 	for _, failure := range failures {
-		faults.Add(config.Errorf(fieldOf(config, failure), "initializing plugin %q: %w", failure.plugin, failure.err))
+		errs.Add(config.Errorf(fieldOf(config, failure), "initializing plugin %q: %w", failure.plugin, failure.err))
 	}
-	for _, fault := range unheard {
-		faults.Add(config.Errorf(fieldOf(config, factoryFailure{profile: fault.Profile, plugin: fault.Plugin}), "%w", fault))
+	for _, problem := range unheard {
+		errs.Add(config.Errorf(fieldOf(config, factoryFailure{profile: problem.Profile, plugin: problem.Plugin}), "%w", problem))
 	}
-	return faults.Err()
+	return errs.Err()
 }
 
 // eventResourceErrors returns those that an error joins or wraps.

@@ -116,7 +116,7 @@ func (p *program) diff(command *cobra.Command, before, after string) (*inspect.D
 		return nil, err
 	}
 	var configs []*profiles.Configuration
-	var faults []error
+	var errs []error
 	for _, path := range []string{before, after} {
 		config, err := p.load(command, path, registry)
 		if err == nil {
@@ -125,9 +125,9 @@ func (p *program) diff(command *cobra.Command, before, after string) (*inspect.D
 				err = built.Close()
 			}
 		}
-		configs, faults = append(configs, config), append(faults, err)
+		configs, errs = append(configs, config), append(errs, err)
 	}
-	if err := joinFaults(faults); err != nil {
+	if err := joinErrors(errs); err != nil {
 		return nil, err
 	}
 	known, err := describePlugins(command.Context(), configs[1], registry)

@@ -97,13 +97,13 @@ func build(ctx context.Context, config *profiles.Configuration, registry runtime
 
 // checkExtenders reports extenders whose certificates cannot be used.
 func checkExtenders(config *profiles.Configuration) error {
-	var faults manifest.ErrorList
+	var errs manifest.ErrorList
 	for i := range config.Extenders {
 		if err := extender.CheckTLS(&config.Extenders[i]); err != nil {
-			faults.Add(config.Errorf(fmt.Sprintf("extenders[%d].tlsConfig", i), "couldn't build extenders: %w", err))
+			errs.Add(config.Errorf(fmt.Sprintf("extenders[%d].tlsConfig", i), "couldn't build extenders: %w", err))
 		}
 	}
-	return faults.Err()
+	return errs.Err()
 }
 
 // emptyCluster is what plugins are offered that are only to be looked at. Nothing answers at the address, for plugins
@@ -121,7 +121,7 @@ func emptyCluster() runtime.Options {
 }
 
 // logger returns the log of the process if -v asks for it. The output of the commands is not a log, and what the
-// scheduler usually says at its start would only be in the way.
+// scheduler usually says at its start would only distract.
 func logger() klog.Logger {
 	if klog.V(1).Enabled() {
 		return klog.Background()

@@ -23,7 +23,7 @@ type progressBar struct {
 	drawn bool
 }
 
-// update draws the line anew.
+// update draws the line again.
 func (b *progressBar) update(now time.Time, progress simulate.Progress) {
 	if now.Sub(b.start) < progressDelay {
 		return

@@ -26,8 +26,8 @@ func (p *program) newReplay(command *cobra.Command) *replay {
 	return r
 }
 
-// onlooker wants to know what happens in a simulation.
-type onlooker interface {
+// watcher is told what happens in a simulation.
+type watcher interface {
 	// Observe sets itself as observer, before the cluster is made.
 	Observe(*simulate.Options)
 	// Watch follows the cluster, before anything happens there.
@@ -35,7 +35,7 @@ type onlooker interface {
 }
 
 // run replays an input up to some time, or if that is nil until everything has settled. The caller closes the cluster.
-func (r *replay) run(command *cobra.Command, paths []string, onlooker onlooker, until *time.Duration) (*simulate.Cluster, error) {
+func (r *replay) run(command *cobra.Command, paths []string, w watcher, until *time.Duration) (*simulate.Cluster, error) {
 	registry, err := r.program.registry()
 	if err != nil {
 		return nil, err
@@ -46,13 +46,13 @@ func (r *replay) run(command *cobra.Command, paths []string, onlooker onlooker, 
 	}
 	recorder := &factoryRecorder{}
 	options := simulate.Options{Configuration: config, Registry: recorder.wrap(registry), Seed: r.seed, Logger: logger()}
-	onlooker.Observe(&options)
+	w.Observe(&options)
 	bar := showProgress(command, &options, false)
 	cluster, err := simulate.NewCluster(command.Context(), options)
 	if err != nil {
 		return nil, locate(command.Context(), err, config, registry, recorder.failures)
 	}
-	onlooker.Watch(cluster)
+	w.Watch(cluster)
 	if until == nil {
 		err = cluster.Replay(input)
 	} else {

@@ -29,7 +29,7 @@ func (p *program) runCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Schedule the pods of a cluster",
 		Long: "Runs the scheduler against a cluster until it is told to stop. It takes the place of kube-scheduler, or\n" +
-			"runs beside it for pods that name one of its profiles in spec.schedulerName. The flags are those of\n" +
+			"runs next to it for pods that name one of its profiles in spec.schedulerName. The flags are those of\n" +
 			"kube-scheduler.",
 		Example: "  rouse run --config scheduler.yaml\n" +
 			"  rouse run --config scheduler.yaml --kubeconfig ~/.kube/config --leader-elect=false",
@@ -174,7 +174,7 @@ func configurationOf(logger klog.Logger, o *options.Options, registry runtime.Re
 		logger.Info("Warning: " + warning.Error())
 	}
 	if ignored := o.Ignored(config); len(ignored) > 0 {
-		logger.Info("Warning: deprecated flags have no effect beside --config", "flags", strings.Join(ignored, ","))
+		logger.Info("Warning: deprecated flags have no effect together with --config", "flags", strings.Join(ignored, ","))
 	}
 	return config, nil
 }

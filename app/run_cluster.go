@@ -46,7 +46,7 @@ type cluster struct {
 
 // connect makes the clients that the configuration asks for, and informers that keep of pods with a node what the plugins
 // in the tree read, or all of them.
-func connect(o *options.Options, config *profiles.Configuration, wholePods bool, logger klog.Logger) (*cluster, error) {
+func connect(o *options.Options, config *profiles.Configuration, fullPods bool, logger klog.Logger) (*cluster, error) {
 	rest, err := o.RESTConfig(config)
 	if err != nil {
 		return nil, &unreadableError{err}
@@ -67,7 +67,7 @@ func connect(o *options.Options, config *profiles.Configuration, wholePods bool,
 	if c.name, err = clientcache.NewInformerName(informerName); err != nil {
 		logger.V(1).Info("The informers are not in the metrics", "reason", err) // another scheduler in the process has the name
 	}
-	c.informers = scheduler.NewInformerFactoryWith(c.client, scheduler.InformerOptions{Name: c.name, TrimPods: !wholePods})
+	c.informers = scheduler.NewInformerFactoryWith(c.client, scheduler.InformerOptions{Name: c.name, TrimPods: !fullPods})
 	c.custom = dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0)
 	c.events = events.NewBroadcaster(&events.EventSinkImpl{Interface: eventClient.EventsV1()})
 	c.coreEvents = record.NewBroadcaster()

@@ -12,7 +12,7 @@ import (
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
-// applyGates switches in a scheduler what feature gates say, beside those that concern the process.
+// applyGates switches in a scheduler what feature gates say, except those that concern the process.
 func applyGates(gates *features.Gates, options *scheduler.Options) {
 	options.DisablePopFromBackoff = !gates.Enabled(features.SchedulerPopFromBackoffQ)
 	options.DisableNominatedNodeName = !gates.Enabled(features.NominatedNodeNameForExpectation)

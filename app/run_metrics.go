@@ -28,7 +28,7 @@ func measure(logger klog.Logger, options *scheduler.Options) *metrics.Metrics {
 }
 
 // applyMetrics applies what the flags say about metrics, and nothing of what they do not mention: the library logs an
-// error about a manifest of allowed labels that nobody named.
+// error about a manifest of allowed labels that no flag names.
 func applyMetrics(o *componentmetrics.Options) {
 	if o.AllowListMapping != nil || o.AllowListMappingManifest != "" {
 		o.Apply()

@@ -40,7 +40,7 @@ type process struct {
 	// watchdog checks the health of a leader; nil without leader election.
 	watchdog *leaderelection.HealthzAdaptor
 	leading  atomic.Bool
-	// leader is who has the Lease, as far as is known; nil if nobody is known to.
+	// leader is who has the Lease, as far as is known; nil if none is known.
 	leader atomic.Pointer[string]
 	caches caches
 	// ran is true once the scheduler was run, which is when it closes its plugins.
@@ -59,7 +59,7 @@ func newProcess(ctx context.Context, o *options.Options, config *profiles.Config
 		return nil, &unreadableError{err}
 	}
 	var err error
-	if p.cluster, err = connect(o, config, readsWholePods(config, registry), p.logger); err != nil {
+	if p.cluster, err = connect(o, config, readsFullPods(config, registry), p.logger); err != nil {
 		return nil, err
 	}
 	if p.port, err = listen(o, p.logger); err != nil {
@@ -104,7 +104,7 @@ func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry)
 	applyGates(p.options.Gates, &options)
 	p.metrics = measure(p.logger, &options)
 	p.explainer = inspect.NewLiveExplainer(ctx)
-	if p.port != nil { // otherwise nobody can ask
+	if p.port != nil { // otherwise there are no requests
 		p.explainer.Observe(&options)
 	}
 	if p.scheduler, err = scheduler.New(ctx, options); err != nil {
@@ -161,7 +161,7 @@ func (p *process) run(ctx context.Context) error {
 	}
 }
 
-// delaysCaches tells whether the cluster is to be watched only as the leader.
+// delaysCaches reports whether the cluster is to be watched only as the leader.
 func (p *process) delaysCaches() bool { return p.config.DelayCacheUntilActive && p.watchdog != nil }
 
 // schedule runs the scheduler until the context ends; informers are started in the other one.

@@ -44,15 +44,15 @@ func messagesOf(err error) []fileMessage {
 	if err == nil {
 		return messages
 	}
-	for _, fault := range faultsOf(err) {
+	for _, problem := range errorsOf(err) {
 		var positioned *manifest.Error
-		if errors.As(fault, &positioned) {
+		if errors.As(problem, &positioned) {
 			messages = append(messages, fileMessage{
 				positioned.File, positioned.Line, positioned.Column, positioned.Field, positioned.Message, positioned.Suggestion,
 			})
 			continue
 		}
-		messages = append(messages, fileMessage{Message: fault.Error()})
+		messages = append(messages, fileMessage{Message: problem.Error()})
 	}
 	return messages
 }
@@ -92,17 +92,17 @@ func (p *program) validateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		view, faults, warnings := &validation{}, []error(nil), 0
+		view, errs, warnings := &validation{}, []error(nil), 0
 		for _, path := range paths {
 			file, err := validate(command, path, registry)
-			faults, warnings = append(faults, err), warnings+len(file.Warnings)
+			errs, warnings = append(errs, err), warnings+len(file.Warnings)
 			file.Valid = err == nil && !(*strict && len(file.Warnings) > 0)
 			view.Files = append(view.Files, file)
 		}
 		if err := writeView(command, output, view, writeValidation); err != nil {
 			return err
 		}
-		if err := joinFaults(faults); err != nil {
+		if err := joinErrors(errs); err != nil {
 			return err
 		}
 		if *strict && warnings > 0 {
@@ -129,7 +129,7 @@ func validate(command *cobra.Command, path string, registry runtime.Registry) (v
 		if built, err = buildChecked(command.Context(), config, registry); err == nil {
 			err = built.Close()
 		}
-		err = joinFaults([]error{err, checkExtenders(config)})
+		err = joinErrors([]error{err, checkExtenders(config)})
 	}
 	result.Errors = messagesOf(err)
 	return result, err

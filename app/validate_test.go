@@ -80,8 +80,8 @@ func TestValidateAsJSON(t *testing.T) {
 		{File: bad, Line: 3, Column: 1, Field: "parallelism", Message: "Invalid value: -1: should be an integer value greater than zero"},
 		{File: bad, Line: 4, Column: 1, Field: "profile", Message: "unknown field", Suggestion: "profiles"},
 	}
-	if faults := files[1].Errors; len(faults) != 2 || faults[0] != want[0] || faults[1] != want[1] {
-		t.Errorf("errors %+v\nwant %+v", faults, want)
+	if errs := files[1].Errors; len(errs) != 2 || errs[0] != want[0] || errs[1] != want[1] {
+		t.Errorf("errors %+v\nwant %+v", errs, want)
 	}
 }
 

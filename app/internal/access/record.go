@@ -39,7 +39,7 @@ func (r Request) String() string {
 	return r.Verb + " " + schema.GroupResource{Group: r.Group, Resource: r.Resource}.String()
 }
 
-// watches tells whether an informer makes the request.
+// watches reports whether an informer makes the request.
 func (r Request) watches() bool { return r.Verb == "list" || r.Verb == "watch" }
 
 // Options are the parts of a [Record]; the zero value of each is its default.
@@ -93,7 +93,7 @@ func compare(a, b Request) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb))
 }
 
-// Absent tells whether the API server does not know a kind of object that the client tried to list or watch.
+// Absent reports whether the API server does not know a kind of object that the client tried to list or watch.
 func (r *Record) Absent(kind schema.GroupResource) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +134,7 @@ func (r *Record) failed(failures map[Request]time.Time, request Request) (log bo
 	return r.due(request, now)
 }
 
-// due tells whether it is time to log something once more.
+// due reports whether it is time to log something once more.
 func (r *Record) due(about Request, now time.Time) bool {
 	if last, ok := r.logged[about]; ok && now.Sub(last) < repeated {
 		return false
@@ -199,7 +199,7 @@ func (r *Record) noteReached(err error) {
 	}
 }
 
-// idle tells whether nothing is recorded that an answer could change.
+// idle reports whether nothing is recorded that an answer could change.
 func (r *Record) idle() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,7 +5,7 @@
 //
 // [New] knows every gate that changes something in kube-scheduler, and those of the libraries that the process is made
 // of, with their stage, default, lock and dependencies. A name that is none of them is an error. Rouse acts on a part
-// of the gates; [Gates.Apply] names in a warning each other one that is switched from its default, so that nobody
+// of the gates; [Gates.Apply] names in a warning each other one that is switched from its default, so that no user
 // believes to have changed something. [Gates.Enabled] tells what a gate comes to; what it switches is for the caller to
 // put into the options of the packages concerned, which know nothing of gates.
 //

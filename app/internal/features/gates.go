@@ -99,7 +99,7 @@ func (g *Gates) Set() error {
 	return errors.Join(g.registry.Validate()...)
 }
 
-// Enabled tells whether a gate is open. It panics if there is no such gate.
+// Enabled reports whether a gate is open. It panics if there is no such gate.
 func (g *Gates) Enabled(name featuregate.Feature) bool { return g.gates.Enabled(name) }
 
 // FeatureGate returns the gates in the form that libraries ask for.
@@ -153,7 +153,7 @@ func (g *Gates) Ineffective() []featuregate.Feature {
 	return names
 }
 
-// special tells whether a gate stands for others.
+// special reports whether a gate stands for others.
 func special(name featuregate.Feature) bool { return name == "AllAlpha" || name == "AllBeta" }
 
 // AddMetrics publishes the gates as kubernetes_feature_enabled and the version as version_info, in the registry of the

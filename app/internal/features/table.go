@@ -8,7 +8,7 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// The gates that Rouse acts on, beside those of the libraries.
+// The gates that Rouse acts on, in addition to those of the libraries.
 const (
 	// SchedulerPopFromBackoffQ has pods tried before their backoff is over when nothing else is to be done.
 	SchedulerPopFromBackoffQ featuregate.Feature = "SchedulerPopFromBackoffQ"

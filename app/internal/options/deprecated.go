@@ -72,7 +72,7 @@ func (o *Options) applyDeprecated(config *profiles.Configuration) {
 	}
 }
 
-// Ignored returns the flags that are given and have no effect beside --config.
+// Ignored returns the flags that are given and have no effect together with --config.
 func (o *Options) Ignored(config *profiles.Configuration) []string {
 	if o.ConfigFile == "" {
 		return nil
@@ -88,7 +88,7 @@ func (o *Options) Ignored(config *profiles.Configuration) []string {
 	return names
 }
 
-// given tells whether a flag is on the command line.
+// given reports whether a flag is on the command line.
 func (o *Options) given(section, name string) bool {
 	return o.sections.FlagSets[section].Lookup(name).Changed
 }

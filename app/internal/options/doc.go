@@ -9,6 +9,6 @@
 //	err = o.Complete(...)              // gates; nothing may ask for a gate before
 //	config, err := o.Configuration(registeredPlugins)
 //
-// A configuration file (--config) is stronger than the deprecated flags, which are ignored beside it, and weaker than
+// A configuration file (--config) is stronger than the deprecated flags, which are ignored then, and weaker than
 // the flags of leader election that are given. An Options is not safe for concurrent use.
 package options

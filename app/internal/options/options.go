@@ -84,7 +84,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	}
 }
 
-// IsLogFlag tells whether a flag is about logging.
+// IsLogFlag reports whether a flag is about logging.
 func (o *Options) IsLogFlag(flag *pflag.Flag) bool {
 	return o.sections.FlagSets[logsSection].Lookup(flag.Name) != nil
 }

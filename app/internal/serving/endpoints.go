@@ -40,7 +40,7 @@ type Endpoints struct {
 	Profiling, ContentionProfiling bool
 }
 
-// NewHandler returns the endpoints, open to everybody. The metrics and the configuration that it serves are those
+// NewHandler returns the endpoints, without authorization. The metrics and the configuration that it serves are those
 // registered in the process, with component-base's legacyregistry and configz.
 func NewHandler(endpoints Endpoints) http.Handler {
 	paths := mux.NewPathRecorderMux(endpoints.Component)

@@ -13,9 +13,9 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// readsWholePods tells whether somebody may read more of pods with a node than the plugins in the tree do: plugins of the
-// program's own, or an extender that is sent the victims of a preemption.
-func readsWholePods(config *profiles.Configuration, registry runtime.Registry) bool {
+// readsFullPods reports whether more of pods with a node may be read than the in-tree plugins read: by plugins of the
+// program's own, or by an extender that is sent the victims of a preemption.
+func readsFullPods(config *profiles.Configuration, registry runtime.Registry) bool {
 	inTree := plugins.NewInTreeRegistry()
 	for name := range registry {
 		if _, ok := inTree[name]; !ok {

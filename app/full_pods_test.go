@@ -12,13 +12,13 @@ import (
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
-func TestWhoReadsWholePods(t *testing.T) {
+func TestWhoReadsFullPods(t *testing.T) {
 	for name, test := range map[string]struct {
 		extender configv1.Extender
 		plugin   string
 		want     bool
 	}{
-		"nobody":                                  {},
+		"no one":                                  {},
 		"an extender that filters":                {extender: configv1.Extender{FilterVerb: "filter"}},
 		"an extender that preempts":               {extender: configv1.Extender{PreemptVerb: "preempt"}, want: true},
 		"an extender that preempts, with a cache": {extender: configv1.Extender{PreemptVerb: "preempt", NodeCacheCapable: true}},
@@ -31,8 +31,8 @@ func TestWhoReadsWholePods(t *testing.T) {
 			if test.plugin != "" {
 				registry[test.plugin] = registry["NodeName"]
 			}
-			if got := readsWholePods(config, registry); got != test.want {
-				t.Errorf("readsWholePods = %v, want %v", got, test.want)
+			if got := readsFullPods(config, registry); got != test.want {
+				t.Errorf("readsFullPods = %v, want %v", got, test.want)
 			}
 		})
 	}
