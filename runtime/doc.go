@@ -24,19 +24,20 @@
 // A plugin that panics fails the pod, not the process: the status is an Error with a [PanicError], and the stack goes
 // to the log. A queueing hint that panics wakes the pod.
 //
-// # Columns
+// # Cached verdicts
 //
-// [Framework.Search] finds the best of all nodes without asking every plugin about every node: what a plugin that
-// implements framework.FilterKeyPlugin or framework.ScoreKeyPlugin said of a node is kept in a column until the node
-// changes. Boards and rankings put columns together, and a tournament over the ranking knows the best nodes. The page
-// docs/verdict-caches.md has the whole of it. The other Run methods ask plugins each time, and come to the same.
+// [Framework.Search] finds the best of all nodes without asking every plugin about every node: the verdicts and scores of a
+// plugin that implements framework.FilterKeyPlugin or framework.ScoreKeyPlugin are cached until the node changes. The verdicts
+// of all these plugins are combined, and their scores added up, for pods that they treat alike; a tree over the totals finds
+// the best nodes. The page docs/verdict-caches.md describes all of it. The other Run methods ask plugins each time, with the
+// same result.
 //
 // # Concurrency
 //
 // All methods of a Framework that is built may be called concurrently; searches run one at a time. Plugins are called in
 // the caller's goroutine, except that Score, NormalizeScore and the PreBind plugins of a group run in several.
 // Options.Parallelism limits those; with one there is no other goroutine, and Options.Clock decides about time, so that
-// a simulation comes out the same on every run. [Framework.OnPermitDecided] is there for it beside WaitOnPermit, which
+// a simulation comes out the same on every run. [Framework.OnPermitDecided] is there for it in addition to WaitOnPermit, which
 // blocks.
 //
 // Nothing is shared between frameworks unless it is in the options of both.

@@ -66,7 +66,7 @@ func (f *Framework) CheckEventResources() error {
 	return errors.Join(errs...)
 }
 
-// announced tells whether there can be events of a resource, as far as its name says. A kind that Kubernetes has is in
+// announced reports whether there can be events of a resource, as far as its name says. A kind that Kubernetes has is in
 // the plural; of others nothing is known.
 func announced(name fwk.EventResource) bool {
 	if _, known := framework.LookupResource(name); known || name == fwk.Pod || name == fwk.WildCard {
@@ -87,7 +87,7 @@ func announced(name fwk.EventResource) bool {
 	return !singular
 }
 
-// suggestResource returns the resource that is probably meant by a name that is none. Whatever the name says beside the
+// suggestResource returns the resource that is probably meant by a name that is none. Whatever the name says in addition to the
 // kind, such as the group, is left out of the comparison.
 func suggestResource(name fwk.EventResource) fwk.EventResource {
 	word := string(name)

@@ -20,7 +20,7 @@ type member[P fwk.Plugin] struct {
 	evaluated Counter // nil unless this point is counted
 }
 
-// foreign tells whether any of the plugins is none of this module.
+// foreign reports whether any of the plugins is none of this module.
 func (s stage[P]) foreign() bool {
 	for i := range s {
 		if s[i].identity.foreign {
@@ -40,7 +40,7 @@ func (m *member[P]) countEvaluation() {
 // extensionPoint is a row of the table of extension points.
 type extensionPoint struct {
 	point profiles.ExtensionPoint
-	// extendedBy tells whether a plugin implements the interface of the point.
+	// extendedBy reports whether a plugin implements the interface of the point.
 	extendedBy func(fwk.Plugin) bool
 	// add puts a plugin that does at the end of the point's stage. It is nil where the framework runs nothing.
 	add func(*Framework, fwk.Plugin)
@@ -49,7 +49,7 @@ type extensionPoint struct {
 // pointTable has a row for every extension point.
 type pointTable []extensionPoint
 
-// extendedBy tells whether a plugin implements the interface of a point.
+// extendedBy reports whether a plugin implements the interface of a point.
 func (t pointTable) extendedBy(plugin fwk.Plugin, point profiles.ExtensionPoint) bool {
 	for i := range t {
 		if t[i].point == point {

@@ -11,7 +11,7 @@ import (
 )
 
 // AppendFilterKey appends everything that the Filter plugins read of a pod for which PreFilter has run, such that for pods
-// with equal keys the answer of all of them hangs on the node info alone, and still does when pods are taken from the node
+// with equal keys the answer of all of them depends on the node info alone, and still does when pods are taken from the node
 // or added. It returns false if there is no such key, because some plugin looks at more. Plugins get it by asserting the
 // type of their handle.
 func (f *Framework) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, ok bool) {
@@ -41,7 +41,7 @@ func (f *Framework) appendFilterKeys(pass *run, key []byte, state fwk.CycleState
 		if len(skipped) > 0 && skipped.Has(f.filter[i].name) {
 			continue
 		}
-		if len(rest) == 0 && f.columns.filters[i].key != nil {
+		if len(rest) == 0 && f.cache.filters[i].key != nil {
 			longer, ok := f.appendFilterKey(pass, key, i, state, pod)
 			if ok {
 				key = longer
@@ -57,7 +57,7 @@ func (f *Framework) appendFilterKeys(pass *run, key []byte, state fwk.CycleState
 func (f *Framework) appendFilterKey(pass *run, key []byte, index int, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
 	pass.consult(&f.filter[index].identity)
 	key, ok := appendKey(key, index, func(key []byte) ([]byte, bool) {
-		return f.columns.filters[index].key.AppendFilterKey(key, state, pod)
+		return f.cache.filters[index].key.AppendFilterKey(key, state, pod)
 	})
 	pass.consulted()
 	return key, ok

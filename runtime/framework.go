@@ -49,7 +49,7 @@ type Framework struct {
 	signers      stage[fwk.SignPlugin] // what makes up a pod's signature
 	signsPods    bool
 	parallelizer *Parallelizer
-	columns      columns
+	cache        verdictCache
 }
 
 var _ fwk.Handle = &Framework{}
@@ -83,7 +83,7 @@ func (f *Framework) PercentageOfNodesToScore() *int32 {
 	return f.profile.PercentageOfNodesToScore
 }
 
-// Has tells whether any plugin runs at an extension point.
+// Has reports whether any plugin runs at an extension point.
 func (f *Framework) Has(point profiles.ExtensionPoint) bool {
 	return f.resolved != nil && len(f.resolved.Points[point]) > 0
 }

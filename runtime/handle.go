@@ -49,7 +49,7 @@ func (f *Framework) Activate(logger klog.Logger, pods map[string]*v1.Pod) {
 // SnapshotSharedLister implements fwk.Handle.
 func (f *Framework) SnapshotSharedLister() fwk.SharedLister { return f.options.Snapshot }
 
-// MutableSnapshotSharedLister implements fwk.Handle: a view of the snapshot for trying out changes, which nobody else sees.
+// MutableSnapshotSharedLister implements fwk.Handle: a view of the snapshot for trying out changes, which no other caller sees.
 // It is that of the snapshot's method Mutable() fwk.MutableSnapshotSharedLister, and nil if it has none.
 func (f *Framework) MutableSnapshotSharedLister() fwk.MutableSnapshotSharedLister {
 	if snapshot, ok := f.options.Snapshot.(interface {

@@ -82,7 +82,7 @@ func (p *identity) lineIn(stack []uintptr) string {
 	}
 }
 
-// owns tells whether a function, as it is called in stacks, is of the plugin's package.
+// owns reports whether a function, as it is called in stacks, is of the plugin's package.
 func (p *identity) owns(function string) bool {
 	folder, last := path.Split(p.folder)
 	return p.folder != "" && strings.HasPrefix(function, folder+strings.ReplaceAll(last, ".", "%2e")+".")
@@ -104,7 +104,7 @@ func folderOf(factory PluginFactory) string {
 	return folder + strings.ReplaceAll(name, "%2e", ".")
 }
 
-// isNil tells whether an interface holds a nil pointer.
+// isNil reports whether an interface holds a nil pointer.
 func isNil(plugin fwk.Plugin) bool {
 	value := reflect.ValueOf(plugin)
 	return value.Kind() == reflect.Pointer && value.IsNil()

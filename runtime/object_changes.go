@@ -49,17 +49,17 @@ func (f *Framework) checkNode(plugin *identity, node *v1.Node) checkedObject {
 }
 
 // checkNodes begins to check some of the nodes of a search.
-func (s *search) checkNodes(plugin *identity) []checkedObject {
+func (s *cachedSearch) checkNodes(plugin *identity) []checkedObject {
 	count := s.nodes.NodeCount()
 	if !s.f.options.CheckObjects || !plugin.foreign || count == 0 {
 		return nil
 	}
 	checked := make([]checkedObject, 0, checkedNodes)
 	for range min(count, checkedNodes) {
-		if node := s.nodes.NodeAt(s.f.columns.checked % count); node != nil {
+		if node := s.nodes.NodeAt(s.f.cache.checked % count); node != nil {
 			checked = append(checked, s.f.checkNode(plugin, node.Node()))
 		}
-		s.f.columns.checked++
+		s.f.cache.checked++
 	}
 	return checked
 }

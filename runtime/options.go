@@ -58,7 +58,7 @@ type Options struct {
 
 	// Calls knows which plugins are being called; nil makes one. Several frameworks may share it.
 	Calls *Calls
-	// PluginFailed, unless it is nil, is told about panics and other mistakes of plugins, beside the log. It is called in the
+	// PluginFailed, unless it is nil, is told about panics and other mistakes of plugins, in addition to the log. It is called in the
 	// middle of the call of the plugin, with whatever locks its caller holds, and concurrently.
 	PluginFailed func(PluginFailure)
 	// CheckObjects has the pod compared after every call of a plugin that is none of this module, and of the nodes a few; what

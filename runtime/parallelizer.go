@@ -131,7 +131,7 @@ func asWorkerPanic(value any) *workerPanic {
 	return &workerPanic{value: value, pcs: callers(), stack: debug.Stack()}
 }
 
-// Error implements error, for a panic that nobody catches.
+// Error implements error, for a panic that is not recovered.
 func (p *workerPanic) Error() string {
 	return fmt.Sprintf("%v\n\n%s", p.value, p.stack)
 }

@@ -45,7 +45,7 @@ func (f *Framework) RunFilterPlugins(ctx context.Context, state fwk.CycleState, 
 }
 
 // RunFilterPluginsWithNominatedPods implements fwk.Handle: it filters a node on which other pods are nominated to run.
-// Those of the same or higher priority take their place first, so the node must accept the pod beside them; and since
+// Those of the same or higher priority take their place first, so the node must accept the pod next to them; and since
 // they may never come, it must accept the pod without them as well.
 func (f *Framework) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk.CycleState, pod *v1.Pod, info fwk.NodeInfo) *fwk.Status {
 	if nominated := f.nominatedBefore(pod, info); len(nominated) > 0 {

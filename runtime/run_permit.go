@@ -57,7 +57,7 @@ func (f *Framework) AddWaitingPod(pod *v1.Pod, timeouts map[string]time.Duration
 	f.options.WaitingPods.add(newWaitingPod(pod, timeouts, f.options.Clock))
 }
 
-// WillWaitOnPermit tells whether a pod waits for permission.
+// WillWaitOnPermit reports whether a pod waits for permission.
 func (f *Framework) WillWaitOnPermit(pod *v1.Pod) bool {
 	return f.options.WaitingPods.find(pod.UID) != nil
 }

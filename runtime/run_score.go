@@ -73,7 +73,7 @@ func (f *Framework) RunRawScore(ctx context.Context, state fwk.CycleState, pod *
 	return raw, nil
 }
 
-// NormalizeScores works out Scores and TotalScore anew from the names and RawScores of the given rows, as
+// NormalizeScores works out Scores and TotalScore again from the names and RawScores of the given rows, as
 // RunScorePlugins does. Raw scores of plugins that don't score in this cycle are ignored, and missing ones are zero.
 func (f *Framework) NormalizeScores(ctx context.Context, state fwk.CycleState, pod *v1.Pod, raw []fwk.NodePluginScores) ([]fwk.NodePluginScores, *fwk.Status) {
 	sheet := newScoreSheet(f.activeScorers(state), len(raw))
@@ -153,26 +153,26 @@ func (f *Framework) scoreNode(ctx context.Context, state fwk.CycleState, pod *v1
 func (f *Framework) weighScores(ctx context.Context, state fwk.CycleState, pod *v1.Pod, sheet *scoreSheet) *fwk.Status {
 	nodes := len(sheet.rows)
 	lists := make(fwk.NodeScoreList, nodes*len(sheet.scorers)) // plugin by plugin
-	failure := f.forEach(ctx, len(sheet.scorers), func(ctx context.Context, column int) *fwk.Status {
-		list := lists[column*nodes : (column+1)*nodes : (column+1)*nodes]
+	failure := f.forEach(ctx, len(sheet.scorers), func(ctx context.Context, cached int) *fwk.Status {
+		list := lists[cached*nodes : (cached+1)*nodes : (cached+1)*nodes]
 		for i := range list {
-			list[i] = fwk.NodeScore{Name: sheet.rows[i].Name, Score: sheet.rows[i].RawScores[column].Score}
+			list[i] = fwk.NodeScore{Name: sheet.rows[i].Name, Score: sheet.rows[i].RawScores[cached].Score}
 		}
-		return f.normalize(ctx, state, pod, &sheet.scorers[column], list)
+		return f.normalize(ctx, state, pod, &sheet.scorers[cached], list)
 	})
 	if failure != nil {
 		return failedWith("running Normalize on Score plugins", failure.Plugin(), failure.AsError())
 	}
 	for i := range sheet.rows {
 		row := &sheet.rows[i]
-		for column := range row.Scores {
-			cell, score := &row.Scores[column], lists[column*nodes+i].Score
+		for cached := range row.Scores {
+			cell, score := &row.Scores[cached], lists[cached*nodes+i].Score
 			if score < fwk.MinScore || score > fwk.MaxScore {
 				return failedWith("applying score defaultWeights on Score plugins", cell.Name, fmt.Errorf(
 					"plugin %q returns an invalid score %v, it should in the range of [%v, %v] after normalizing",
 					cell.Name, score, fwk.MinScore, fwk.MaxScore))
 			}
-			cell.Score = score * sheet.scorers[column].weight
+			cell.Score = score * sheet.scorers[cached].weight
 			row.TotalScore += cell.Score
 		}
 	}

@@ -14,12 +14,14 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/internal/lru"
+	"github.com/rouse-scheduler/rouse/runtime/internal/verdicts"
 )
 
 // DefaultVerdictCacheBytes is how many bytes of verdicts and scores a framework keeps when the options don't say.
 const DefaultVerdictCacheBytes = 128 << 20
 
-// NominatedNodes is an optional interface beside fwk.PodNominator. [Framework.Search] needs it, so that it need not ask
+// NominatedNodes is an optional interface of a fwk.PodNominator. [Framework.Search] needs it, so that it need not ask
 // about every node whether pods are nominated for it.
 type NominatedNodes interface {
 	// NominatedNodes returns the names of the nodes that pods are nominated for.
@@ -36,13 +38,16 @@ type Choice struct {
 	Rejections *framework.NodeToStatus
 }
 
-// columns is what a framework keeps about nodes from one cycle to the next, and the working space of a cycle. The lock
+// cacheable is what the store of a [verdictCache] holds: the verdicts or scores of one plugin, combined verdicts, a score cache.
+type cacheable interface{ Bytes() int }
+
+// verdictCache is what a framework keeps about nodes from one cycle to the next, and the working space of a cycle. The lock
 // guards all of it; it is held over a whole search.
-type columns struct {
-	mu       sync.Mutex
-	log      changeLog
-	store    columnStore
-	statuses statusTable
+type verdictCache struct {
+	mu         sync.Mutex
+	changes    verdicts.ChangeLog
+	store      lru.Cache[cacheable]
+	rejections verdicts.StatusTable
 	// roles is what the plugins offer beyond the official interfaces.
 	filters []filterRole
 	scorers []scorerRole
@@ -50,17 +55,17 @@ type columns struct {
 	// workers are as many as can run at a time: more would only get in each other's way.
 	workers *Parallelizer
 
-	key, rankingKey, columnKey, storeKey []byte
-	all                                  []int // 0, 1, 2, ...
-	changed                              []int
-	unknown                              []int
-	answers                              []*fwk.Status
-	scores                               []int64
-	sums                                 []int64
-	verdicts                             []verdict
-	slots                                []int
-	checked                              int // nodes, one after the other, for changes that plugins make
-	named                                nodeNames
+	combinedKey, scoresKey, pluginKey, storeKey []byte
+	allIndexes                                  []int // 0, 1, 2, ...
+	changed                                     []int
+	unknown                                     []int
+	answers                                     []*fwk.Status
+	scores                                      []int64
+	sums                                        []int64
+	verdicts                                    []verdicts.Verdict
+	indexes                                     []int
+	checked                                     int // nodes, one after the other, for changes that plugins make
+	names                                       nodeNames
 }
 
 // nodeNames are the names of the nodes of a snapshot, in the order of its list.
@@ -88,59 +93,60 @@ func (n *nodeNames) of(nodes framework.IndexedSnapshot) []string {
 // filterRole is what a Filter plugin offers to a search; either may be nil.
 type filterRole struct {
 	key   framework.FilterKeyPlugin
-	slots framework.BatchFilterPlugin
+	batch framework.BatchFilterPlugin
 }
 
 // scorerRole is what a Score plugin offers to a search; each may be nil.
 type scorerRole struct {
 	key   framework.ScoreKeyPlugin
-	slots framework.BatchScorePlugin
+	batch framework.BatchScorePlugin
 	all   framework.ScoreAllPlugin
 }
 
-// search is one search for the node of a pod.
-type search struct {
-	f       *Framework
-	columns *columns
-	ctx     context.Context
-	state   fwk.CycleState
-	pod     *v1.Pod
-	nodes   framework.IndexedSnapshot
+// cachedSearch is one search for the node of a pod.
+type cachedSearch struct {
+	f     *Framework
+	cache *verdictCache
+	ctx   context.Context
+	state fwk.CycleState
+	pod   *v1.Pod
+	nodes framework.IndexedSnapshot
 
-	board    *board
-	boardKey []byte
-	// narrowed tells that slots, not the board, has the nodes that take the pod, and verdicts why others don't.
-	narrowed bool
-	slots    []int
-	verdicts []verdict
+	combined    *combinedVerdicts
+	combinedKey []byte
+	// filteredFurther reports whether remaining, instead of combined, has the nodes that take the pod, and verdicts why others
+	// don't.
+	filteredFurther bool
+	remaining       []int
+	verdicts        []verdicts.Verdict
 }
 
 // wireSearch finds out what the plugins offer.
 func (f *Framework) wireSearch() {
-	c := &f.columns
-	c.store.budget = f.options.VerdictCacheBytes
+	c := &f.cache
+	c.store.Budget = f.options.VerdictCacheBytes
 	c.metrics, _ = f.options.Metrics.(VerdictCacheMetrics)
 	c.workers = NewParallelizer(min(f.parallelizer.parallelism, goruntime.GOMAXPROCS(0)), f.options.Metrics)
 	for i := range f.filter {
 		var role filterRole
 		role.key, _ = f.filter[i].plugin.(framework.FilterKeyPlugin)
-		role.slots, _ = f.filter[i].plugin.(framework.BatchFilterPlugin)
+		role.batch, _ = f.filter[i].plugin.(framework.BatchFilterPlugin)
 		c.filters = append(c.filters, role)
 	}
 	for i := range f.score {
 		var role scorerRole
 		role.key, _ = f.score[i].plugin.(framework.ScoreKeyPlugin)
-		role.slots, _ = f.score[i].plugin.(framework.BatchScorePlugin)
+		role.batch, _ = f.score[i].plugin.(framework.BatchScorePlugin)
 		role.all, _ = f.score[i].plugin.(framework.ScoreAllPlugin)
 		c.scorers = append(c.scorers, role)
 	}
 }
 
-// CanSearch tells whether [Framework.Search] works with the snapshot and the nominator that the framework was given.
+// CanSearch reports whether [Framework.Search] works with the snapshot and the nominator that the framework was given.
 func (f *Framework) CanSearch() bool {
-	_, slots := f.options.Snapshot.(framework.IndexedSnapshot)
+	_, indexed := f.options.Snapshot.(framework.IndexedSnapshot)
 	_, nominated := f.options.Nominator.(NominatedNodes)
-	return slots && nominated
+	return indexed && nominated
 }
 
 // Search finds the best of all nodes for a pod for which PreFilter has run. It comes to the same as asking the Filter
@@ -153,19 +159,19 @@ func (f *Framework) CanSearch() bool {
 // The status is nil or an Error. Searches of a framework run one at a time; the snapshot must not be updated meanwhile.
 func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Pod, pick func(count int) int) (Choice, *fwk.Status) {
 	var choice Choice
-	status := f.searching(ctx, state, pod, func(s *search) *fwk.Status {
+	status := f.searching(ctx, state, pod, func(s *cachedSearch) *fwk.Status {
 		choice.Feasible = s.feasible()
 		switch choice.Feasible {
 		case 0:
 			choice.Rejections = s.rejections()
 		case 1:
-			choice.Node = s.nameAt(s.feasibleSlots()[0])
+			choice.Node = s.nameAt(s.feasibleIndexes()[0])
 		default:
-			slot, failure := s.best(pick)
+			nodeIndex, failure := s.best(pick)
 			if failure != nil {
 				return failure
 			}
-			choice.Node = s.nameAt(slot)
+			choice.Node = s.nameAt(nodeIndex)
 		}
 		return nil
 	})
@@ -180,18 +186,18 @@ func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Po
 func (f *Framework) Totals(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (map[string]int64, *framework.NodeToStatus, *fwk.Status) {
 	totals := map[string]int64{}
 	var rejections *framework.NodeToStatus
-	status := f.searching(ctx, state, pod, func(s *search) *fwk.Status {
+	status := f.searching(ctx, state, pod, func(s *cachedSearch) *fwk.Status {
 		rejections = s.rejections()
 		if s.feasible() == 0 {
 			return nil
 		}
-		slots := slices.Clone(s.feasibleSlots())
-		sums, failure := s.totals(slots)
+		nodeIndexes := slices.Clone(s.feasibleIndexes())
+		sums, failure := s.totals(nodeIndexes)
 		if failure != nil {
 			return failure
 		}
-		for i, slot := range slots {
-			totals[s.nameAt(slot)] = sums[i]
+		for i, nodeIndex := range nodeIndexes {
+			totals[s.nameAt(nodeIndex)] = sums[i]
 		}
 		return nil
 	})
@@ -203,8 +209,8 @@ func (f *Framework) Totals(ctx context.Context, state fwk.CycleState, pod *v1.Po
 
 // searching filters the nodes and calls do with what came of it. Where a plugin ends the goroutine in the midst of it, what
 // was known from searches before is forgotten, because some of it may be half done.
-func (f *Framework) searching(ctx context.Context, state fwk.CycleState, pod *v1.Pod, do func(*search) *fwk.Status) *fwk.Status {
-	c := &f.columns
+func (f *Framework) searching(ctx context.Context, state fwk.CycleState, pod *v1.Pod, do func(*cachedSearch) *fwk.Status) *fwk.Status {
+	c := &f.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, failure := f.startSearch(ctx, state, pod)
@@ -214,7 +220,7 @@ func (f *Framework) searching(ctx context.Context, state fwk.CycleState, pod *v1
 	complete := false
 	defer func() {
 		if !complete {
-			c.store.clear()
+			c.store.Clear()
 		}
 		c.end(f.ProfileName())
 	}()
@@ -225,82 +231,85 @@ func (f *Framework) searching(ctx context.Context, state fwk.CycleState, pod *v1
 	return failure
 }
 
-func (f *Framework) startSearch(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*search, *fwk.Status) {
+func (f *Framework) startSearch(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*cachedSearch, *fwk.Status) {
 	nodes, ok := f.options.Snapshot.(framework.IndexedSnapshot)
 	if !ok {
-		return nil, fwk.AsStatus(fmt.Errorf("searching all nodes: a snapshot of type %T has no slots; ask CanSearch first", f.options.Snapshot))
+		return nil, fwk.AsStatus(fmt.Errorf("searching all nodes: a snapshot of type %T has no node indexes; ask CanSearch first", f.options.Snapshot))
 	}
-	c := &f.columns
-	if c.statuses.full() {
-		c.statuses = statusTable{}
-		c.store.clear()
+	c := &f.cache
+	if c.rejections.Full() {
+		c.rejections = verdicts.StatusTable{}
+		c.store.Clear()
 	}
-	c.log.catchUp(nodes)
-	return &search{f: f, columns: c, ctx: ctx, state: state, pod: pod, nodes: nodes}, nil
+	c.changes.CatchUp(nodes)
+	return &cachedSearch{f: f, cache: c, ctx: ctx, state: state, pod: pod, nodes: nodes}, nil
 }
 
 // end ends a search: what was not used for long makes room.
-func (c *columns) end(profile string) {
-	c.store.trim()
+func (c *verdictCache) end(profile string) {
+	c.store.EndCycle()
 	if c.metrics != nil {
-		c.metrics.VerdictCacheBytes(profile, c.store.used)
+		c.metrics.VerdictCacheBytes(profile, c.store.Used())
 	}
 }
 
-func (s *search) log() *changeLog { return &s.columns.log }
+func (s *cachedSearch) changes() *verdicts.ChangeLog { return &s.cache.changes }
 
-// changedSince returns the distinct slots that changed from a position of the log on; all slots, and false, if that is
+// changedSince returns the distinct indexes of the nodes that changed from a position of the log on; all nodes, and false, if that is
 // too long ago. The result is good until the next call.
-func (s *search) changedSince(position int) ([]int, bool) {
-	changed, ok := s.log().since(position)
+func (s *cachedSearch) changedSince(position int) ([]int, bool) {
+	changed, ok := s.changes().Since(position)
 	if !ok || len(changed) > s.nodes.IndexCount() {
-		return s.allSlots(), false
+		return s.allNodes(), false
 	}
-	s.columns.changed = append(s.columns.changed[:0], changed...)
-	slices.Sort(s.columns.changed)
-	s.columns.changed = slices.Compact(s.columns.changed)
-	return s.columns.changed, true
+	s.cache.changed = append(s.cache.changed[:0], changed...)
+	slices.Sort(s.cache.changed)
+	s.cache.changed = slices.Compact(s.cache.changed)
+	return s.cache.changed, true
 }
 
-func (s *search) allSlots() []int {
-	c := s.columns
-	for len(c.all) < s.nodes.IndexCount() {
-		c.all = append(c.all, len(c.all))
+func (s *cachedSearch) allNodes() []int {
+	c := s.cache
+	for len(c.allIndexes) < s.nodes.IndexCount() {
+		c.allIndexes = append(c.allIndexes, len(c.allIndexes))
 	}
-	return c.all[:s.nodes.IndexCount()]
+	return c.allIndexes[:s.nodes.IndexCount()]
 }
 
-func (s *search) nameAt(slot int) string { return s.nodes.NodeAt(slot).Node().Name }
+func (s *cachedSearch) nameAt(nodeIndex int) string { return s.nodes.NodeAt(nodeIndex).Node().Name }
 
 // feasible is how many nodes take the pod.
-func (s *search) feasible() int {
-	if s.narrowed {
-		return len(s.slots)
+func (s *cachedSearch) feasible() int {
+	if s.filteredFurther {
+		return len(s.remaining)
 	}
-	return s.board.accepted
+	return s.combined.accepted
 }
 
-// feasibleSlots returns the slots of the nodes that take the pod.
-func (s *search) feasibleSlots() []int {
-	if !s.narrowed {
-		s.columns.slots = s.board.acceptedSlots(s.columns.slots[:0], s.allSlots())
-		return s.columns.slots
+// feasibleIndexes returns the indexes of the nodes that take the pod.
+func (s *cachedSearch) feasibleIndexes() []int {
+	if !s.filteredFurther {
+		s.cache.indexes = s.combined.acceptedNodes(s.cache.indexes[:0], s.allNodes())
+		return s.cache.indexes
 	}
-	return s.slots
+	return s.remaining
 }
 
-// rejections returns why nodes don't take the pod. It does not change when columns do.
-func (s *search) rejections() *framework.NodeToStatus {
-	verdicts := s.board.verdicts
-	if s.narrowed {
-		verdicts = s.verdicts
+// rejections returns why nodes don't take the pod. It does not change when cached verdicts do.
+func (s *cachedSearch) rejections() *framework.NodeToStatus {
+	byNode := s.combined.verdicts
+	if s.filteredFurther {
+		byNode = s.verdicts
 	}
-	list, _ := s.nodes.NodeInfos().List() // a list of slots never fails
+	list, _ := s.nodes.NodeInfos().List() // a list by node index never fails
 	byPosition := make([]int32, len(list))
-	for i, slot := range s.nodes.ListOrder() {
-		if v := verdicts[slot]; v >= firstRejection {
-			byPosition[i] = int32(v-firstRejection) + 1
+	for i, nodeIndex := range s.nodes.ListOrder() {
+		if v := byNode[nodeIndex]; v >= verdicts.FirstRejection {
+			byPosition[i] = int32(v-verdicts.FirstRejection) + 1
 		}
 	}
-	return framework.NewNodeStatusList(list, s.columns.named.of(s.nodes), byPosition, s.columns.statuses.statuses)
+	return framework.NewNodeStatusList(list, s.cache.names.of(s.nodes), byPosition, s.cache.rejections.Statuses)
 }
+
+// sized returns working space of a length, with anything in it, in place of s if that is large enough.
+func sized[T any](s []T, length int) []T { return slices.Grow(s[:0], length)[:length] }

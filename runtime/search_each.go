@@ -15,7 +15,7 @@ const parallelFrom = 512
 
 // each calls the work of one plugin for parts of a list of nodes, in parallel if it is long, and returns the first
 // failure.
-func (s *search) each(plugin *identity, method Method, count int, work func(ctx context.Context, from, to int) *fwk.Status) (status *fwk.Status) {
+func (s *cachedSearch) each(plugin *identity, method Method, count int, work func(ctx context.Context, from, to int) *fwk.Status) (status *fwk.Status) {
 	pass := s.f.startPass(s.ctx, method, s.state, s.pod)
 	defer pass.end(&status)
 	if err := context.Cause(s.ctx); err != nil {
@@ -35,10 +35,10 @@ func (s *search) each(plugin *identity, method Method, count int, work func(ctx 
 	return nil
 }
 
-func (s *search) inParallel(ctx context.Context, method Method, count int, work func(ctx context.Context, from, to int) *fwk.Status) *fwk.Status {
+func (s *cachedSearch) inParallel(ctx context.Context, method Method, count int, work func(ctx context.Context, from, to int) *fwk.Status) *fwk.Status {
 	const part = parallelFrom
 	failures := make([]*fwk.Status, (count+part-1)/part)
-	s.f.columns.workers.Until(ctx, len(failures), func(i int) {
+	s.f.cache.workers.Until(ctx, len(failures), func(i int) {
 		failures[i] = work(ctx, i*part, min(count, (i+1)*part))
 	}, string(method))
 	for _, failure := range failures {

@@ -10,78 +10,82 @@ import (
 	"slices"
 
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/internal/lru"
+	"github.com/rouse-scheduler/rouse/runtime/internal/verdicts"
 )
 
-// filter finds the nodes that take the pod. The plugins up to the first one without a key are asked through a board;
+// filter finds the nodes that take the pod. The plugins up to the first one without a key are asked through the combined verdicts;
 // those after it one by one, about the nodes that are left.
-func (s *search) filter() (status *fwk.Status) {
+func (s *cachedSearch) filter() (status *fwk.Status) {
 	pass := s.f.startPoint(s.ctx, MethodFilter, s.state, s.pod)
 	defer pass.end(&status)
-	rest, failure := s.findBoard(&pass)
+	rest, failure := s.findCombined(&pass)
 	if failure != nil {
 		return failure
 	}
-	claimed := s.claimedNodes()
-	if len(rest) == 0 && len(claimed) == 0 {
+	nominated := s.nominatedNodes()
+	if len(rest) == 0 && len(nominated) == 0 {
 		return nil
 	}
-	s.narrowed = true
-	s.columns.slots = s.board.acceptedSlots(s.columns.slots[:0], s.allSlots())
-	s.slots = s.columns.slots
-	s.columns.verdicts = append(s.columns.verdicts[:0], s.board.verdicts...)
-	s.verdicts = s.columns.verdicts
-	s.setAside(claimed)
+	s.filteredFurther = true
+	s.cache.indexes = s.combined.acceptedNodes(s.cache.indexes[:0], s.allNodes())
+	s.remaining = s.cache.indexes
+	s.cache.verdicts = append(s.cache.verdicts[:0], s.combined.verdicts...)
+	s.verdicts = s.cache.verdicts
+	s.setAside(nominated)
 	for _, index := range rest {
-		if failure := s.narrow(&pass, index); failure != nil {
+		if failure := s.filterFurther(&pass, index); failure != nil {
 			return failure
 		}
 	}
-	return s.reconsider(claimed, len(rest) == 0)
+	return s.filterNominated(nominated, len(rest) == 0)
 }
 
-// findBoard brings the board of this pod up to date, and returns the indexes of the plugins that are not part of it.
-func (s *search) findBoard(pass *run) (rest []int, failure *fwk.Status) {
-	c := s.columns
-	c.key, rest = s.f.appendFilterKeys(pass, append(c.key[:0], 'b'), s.state, s.pod)
-	entry := c.store.find(c.key)
+// findCombined brings the combined verdicts for this pod up to date, and returns the indexes of the plugins that are not part
+// of them.
+func (s *cachedSearch) findCombined(pass *run) (rest []int, failure *fwk.Status) {
+	c := s.cache
+	c.combinedKey, rest = s.f.appendFilterKeys(pass, append(c.combinedKey[:0], 'b'), s.state, s.pod)
+	entry := c.store.Get(c.combinedKey)
 	if entry == nil {
-		if unmet := s.cutUnmet(); len(unmet) > 0 {
-			rest = append(unmet, rest...)
-			entry = c.store.find(c.key)
+		if unseen := s.cutUnseen(); len(unseen) > 0 {
+			rest = append(unseen, rest...)
+			entry = c.store.Get(c.combinedKey)
 		}
 	}
 	if entry == nil {
-		var filters []boardFilter
-		for key := c.key[1:]; len(key) > 0; {
+		var filters []combinedFilter
+		for key := c.combinedKey[1:]; len(key) > 0; {
 			index, part := nextKey(key)
-			filters = append(filters, boardFilter{index: index, entry: s.filterColumn(part)})
+			filters = append(filters, combinedFilter{index: index, entry: s.pluginVerdicts(part)})
 			key = key[len(part):]
 		}
-		entry = c.store.put(c.key, &board{position: -1, filters: filters})
+		entry = c.store.Put(c.combinedKey, &combinedVerdicts{position: -1, filters: filters})
 	}
-	s.board, s.boardKey = entry.value.(*board), c.key
-	for i := range s.board.filters {
-		c.store.touch(s.board.filters[i].entry)
+	s.combined, s.combinedKey = entry.Value.(*combinedVerdicts), c.combinedKey
+	for i := range s.combined.filters {
+		c.store.Touch(s.combined.filters[i].entry)
 	}
-	if failure := s.board.sync(s); failure != nil {
-		c.store.drop(entry)
+	if failure := s.combined.sync(s); failure != nil {
+		c.store.Remove(entry)
 		return nil, failure
 	}
 	return rest, nil
 }
 
-// cutUnmet ends the key of the board before the first part that never came before, because it may never come again, and
-// returns the plugins that are then no part of the board.
-func (s *search) cutUnmet() (indexes []int) {
-	c := s.columns
-	keys := c.key
+// cutUnseen ends the key of the combined verdicts before the first part that was not seen before, because it may never come
+// again, and returns the plugins that are then no part of them.
+func (s *cachedSearch) cutUnseen() (indexes []int) {
+	c := s.cache
+	keys := c.combinedKey
 	for at := 1; at < len(keys); {
 		index, part := nextKey(keys[at:])
-		met := c.store.meet(s.columnKeyOf('f', part))
-		if len(indexes) == 0 && !met {
-			c.key = keys[:at]
+		seen := c.store.Seen(s.storeKeyOf('f', part))
+		if len(indexes) == 0 && !seen {
+			c.combinedKey = keys[:at]
 		}
-		if len(indexes) > 0 || !met {
+		if len(indexes) > 0 || !seen {
 			indexes = append(indexes, index)
 		}
 		at += len(part)
@@ -89,10 +93,10 @@ func (s *search) cutUnmet() (indexes []int) {
 	return indexes
 }
 
-// columnKeyOf returns the key of a column in the store, in working space.
-func (s *search) columnKeyOf(kind byte, part []byte) []byte {
-	s.columns.storeKey = append(append(s.columns.storeKey[:0], kind), part...)
-	return s.columns.storeKey
+// storeKeyOf returns the key in the store for the verdicts or scores of one plugin, in working space.
+func (s *cachedSearch) storeKeyOf(kind byte, part []byte) []byte {
+	s.cache.storeKey = append(append(s.cache.storeKey[:0], kind), part...)
+	return s.cache.storeKey
 }
 
 // keyHeader is how many bytes stand before what a plugin says itself: its index and the length of what follows.
@@ -116,69 +120,69 @@ func nextKey(keys []byte) (index int, key []byte) {
 	return int(binary.LittleEndian.Uint32(keys)), keys[:keyHeader+binary.LittleEndian.Uint32(keys[4:])]
 }
 
-// filterColumn finds or makes the column of a plugin, by its part of a key.
-func (s *search) filterColumn(part []byte) *keptEntry {
-	key := s.columnKeyOf('f', part)
-	entry := s.columns.store.find(key)
+// pluginVerdicts finds or makes the cached verdicts of a plugin, by its part of a key.
+func (s *cachedSearch) pluginVerdicts(part []byte) *lru.Entry[cacheable] {
+	key := s.storeKeyOf('f', part)
+	entry := s.cache.store.Get(key)
 	if entry == nil {
-		entry = s.columns.store.put(key, nil)
+		entry = s.cache.store.Put(key, nil)
 	}
-	if entry.value == nil {
-		entry.value = &filterColumn{position: -1}
+	if entry.Value == nil {
+		entry.Value = verdicts.NewPluginVerdicts()
 	}
 	return entry
 }
 
-// narrow asks a plugin that is not part of the board about the nodes that are left.
-func (s *search) narrow(pass *run, index int) *fwk.Status {
-	c := s.columns
+// filterFurther asks a plugin that is not part of the combined verdicts about the nodes that are left.
+func (s *cachedSearch) filterFurther(pass *run, index int) *fwk.Status {
+	c := s.cache
 	if c.filters[index].key != nil {
-		key, ok := s.f.appendFilterKey(pass, c.columnKey[:0], index, s.state, s.pod)
-		c.columnKey = key
-		if ok && c.store.meet(s.columnKeyOf('f', key)) {
-			column := s.filterColumn(key).value.(*filterColumn)
-			column.sync(s.log())
-			if failure := s.fillFilterColumn(index, column, s.slots); failure != nil {
+		key, ok := s.f.appendFilterKey(pass, c.pluginKey[:0], index, s.state, s.pod)
+		c.pluginKey = key
+		if ok && c.store.Seen(s.storeKeyOf('f', key)) {
+			cached := s.pluginVerdicts(key).Value.(*verdicts.PluginVerdicts)
+			cached.Sync(s.changes())
+			if failure := s.askUnknown(index, cached, s.remaining); failure != nil {
 				return failure
 			}
-			s.slots = slices.DeleteFunc(s.slots, func(slot int) bool {
-				s.verdicts[slot] = column.verdicts[slot]
-				return column.verdicts[slot] != accepted
+			s.remaining = slices.DeleteFunc(s.remaining, func(nodeIndex int) bool {
+				s.verdicts[nodeIndex] = cached.ByNode[nodeIndex]
+				return cached.ByNode[nodeIndex] != verdicts.Accepted
 			})
 			return nil
 		}
 	}
-	answers, failure := s.askFilter(index, s.slots)
+	answers, failure := s.askFilter(index, s.remaining)
 	if failure != nil {
 		return failure
 	}
-	kept := s.slots[:0]
-	for i, slot := range s.slots {
+	kept := s.remaining[:0]
+	for i, nodeIndex := range s.remaining {
 		if answers[i] == nil {
-			kept = append(kept, slot)
+			kept = append(kept, nodeIndex)
 			continue
 		}
 		v, failure := s.verdictOf(index, answers[i])
 		if failure != nil {
 			return failure
 		}
-		if v == accepted {
-			kept = append(kept, slot)
+		if v == verdicts.Accepted {
+			kept = append(kept, nodeIndex)
 		} else {
-			s.verdicts[slot] = v
+			s.verdicts[nodeIndex] = v
 		}
 	}
-	s.slots = kept
+	s.remaining = kept
 	return nil
 }
 
-// fillFilterColumn asks a plugin about those of the slots that its column does not know.
-func (s *search) fillFilterColumn(index int, column *filterColumn, slots []int) *fwk.Status {
-	c := s.columns
+// askUnknown asks a plugin about those of the nodes on which it has no cached verdict.
+func (s *cachedSearch) askUnknown(index int, cached *verdicts.PluginVerdicts, nodeIndexes []int) *fwk.Status {
+	c := s.cache
 	c.unknown = c.unknown[:0]
-	for _, slot := range slots {
-		if column.verdicts[slot] == unknown {
-			c.unknown = append(c.unknown, slot)
+	for _, nodeIndex := range nodeIndexes {
+		if cached.ByNode[nodeIndex] == verdicts.Unknown {
+			c.unknown = append(c.unknown, nodeIndex)
 		}
 	}
 	if len(c.unknown) == 0 {
@@ -188,12 +192,12 @@ func (s *search) fillFilterColumn(index int, column *filterColumn, slots []int) 
 	if failure != nil {
 		return failure
 	}
-	for i, slot := range c.unknown {
+	for i, nodeIndex := range c.unknown {
 		if answers[i] == nil {
-			column.verdicts[slot] = accepted
+			cached.ByNode[nodeIndex] = verdicts.Accepted
 			continue
 		}
-		if column.verdicts[slot], failure = s.verdictOf(index, answers[i]); failure != nil {
+		if cached.ByNode[nodeIndex], failure = s.verdictOf(index, answers[i]); failure != nil {
 			return failure
 		}
 	}
@@ -201,33 +205,33 @@ func (s *search) fillFilterColumn(index int, column *filterColumn, slots []int) 
 }
 
 // verdictOf is the verdict that a status stands for; it is a failure if the status is neither success nor a rejection.
-func (s *search) verdictOf(index int, status *fwk.Status) (verdict, *fwk.Status) {
+func (s *cachedSearch) verdictOf(index int, status *fwk.Status) (verdicts.Verdict, *fwk.Status) {
 	name := s.f.filter[index].name
 	switch {
 	case status.IsSuccess():
-		return accepted, nil
+		return verdicts.Accepted, nil
 	case status.IsRejected():
-		return s.columns.statuses.number(status, name), nil
+		return s.cache.rejections.Number(status, name), nil
 	default:
-		return unknown, failed(fmt.Sprintf("running %q filter plugin", name), name, status)
+		return verdicts.Unknown, failed(fmt.Sprintf("running %q filter plugin", name), name, status)
 	}
 }
 
 // askFilter asks a plugin about nodes, in parallel if they are many. The answers are good until the next call.
-func (s *search) askFilter(index int, slots []int) ([]*fwk.Status, *fwk.Status) {
-	c := s.columns
-	c.answers = sized(c.answers, len(slots))
+func (s *cachedSearch) askFilter(index int, nodeIndexes []int) ([]*fwk.Status, *fwk.Status) {
+	c := s.cache
+	c.answers = sized(c.answers, len(nodeIndexes))
 	answers := c.answers
 	clear(answers)
-	plugin, many := &s.f.filter[index], c.filters[index].slots
-	failure := s.each(&plugin.identity, MethodFilter, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
-		if many != nil {
+	plugin, batch := &s.f.filter[index], c.filters[index].batch
+	failure := s.each(&plugin.identity, MethodFilter, len(nodeIndexes), func(ctx context.Context, from, to int) *fwk.Status {
+		if batch != nil {
 			plugin.countEvaluation()
-			return many.FilterBatch(ctx, s.state, s.pod, s.nodes, slots[from:to], answers[from:to])
+			return batch.FilterBatch(ctx, s.state, s.pod, s.nodes, nodeIndexes[from:to], answers[from:to])
 		}
 		for i := from; i < to; i++ {
 			plugin.countEvaluation()
-			answers[i] = plugin.plugin.Filter(ctx, s.state, s.pod, s.nodes.NodeAt(slots[i]))
+			answers[i] = plugin.plugin.Filter(ctx, s.state, s.pod, s.nodes.NodeAt(nodeIndexes[i]))
 		}
 		return nil
 	})

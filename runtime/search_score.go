@@ -12,35 +12,36 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/internal/lru"
+	"github.com/rouse-scheduler/rouse/runtime/internal/verdicts"
 )
 
-// scorers are the Score plugins of a cycle by how they are asked: through the ranking, about all nodes at once, or one
-// node after the other. They are indexes in Framework.score.
-type scorers struct {
-	all      []int
-	once     []int // they have keys that were not met before
-	oneByOne []int
+// uncachedScorers are the Score plugins of a cycle that are not asked through the score cache, as indexes in Framework.score.
+type uncachedScorers struct {
+	scoreAll []int // they are asked about all nodes at once
+	unseen   []int // they have keys that were not seen before
+	perNode  []int // they are asked about one node after the other
 }
 
-// none tells whether all plugins are asked through the ranking.
-func (s *scorers) none() bool { return len(s.all)+len(s.once)+len(s.oneByOne) == 0 }
+// none reports whether all plugins are asked through the score cache.
+func (s *uncachedScorers) none() bool { return len(s.scoreAll)+len(s.unseen)+len(s.perNode) == 0 }
 
-// best returns the slot of the best node; pick decides between several.
-func (s *search) best(pick func(count int) int) (int, *fwk.Status) {
-	ranking, others, failure := s.rank()
+// best returns the index of the best node; pick decides between several.
+func (s *cachedSearch) best(pick func(count int) int) (int, *fwk.Status) {
+	scores, others, failure := s.cachedScores()
 	if failure != nil {
 		return 0, failure
 	}
-	if !s.narrowed && others.none() {
-		return ranking.best(s, pick), nil
+	if !s.filteredFurther && others.none() {
+		return scores.best(s, pick), nil
 	}
-	slots := s.feasibleSlots()
-	totals, failure := s.sum(ranking, others, slots)
+	nodeIndexes := s.feasibleIndexes()
+	totals, failure := s.sum(scores, others, nodeIndexes)
 	if failure != nil {
 		return 0, scoring(failure)
 	}
-	best, ties := winnersOf(totals)
-	return slots[winnerOf(totals, best, pickOne(pick, ties))], nil
+	best, ties := verdicts.Highest(totals)
+	return nodeIndexes[verdicts.Nth(totals, best, pickOne(pick, ties))], nil
 }
 
 func pickOne(pick func(count int) int, count int) int {
@@ -51,23 +52,23 @@ func pickOne(pick func(count int) int, count int) int {
 }
 
 // totals returns the total scores of the given nodes, which are all that take the pod.
-func (s *search) totals(slots []int) ([]int64, *fwk.Status) {
-	ranking, others, failure := s.rank()
+func (s *cachedSearch) totals(nodeIndexes []int) ([]int64, *fwk.Status) {
+	scores, others, failure := s.cachedScores()
 	if failure != nil {
 		return nil, failure
 	}
-	totals, failure := s.sum(ranking, others, slots)
+	totals, failure := s.sum(scores, others, nodeIndexes)
 	return totals, scoring(failure)
 }
 
-// rank prepares the scores, and brings the ranking up to date.
-func (s *search) rank() (*ranking, scorers, *fwk.Status) {
+// cachedScores runs PreScore, and brings the score cache up to date.
+func (s *cachedSearch) cachedScores() (*scoreCache, uncachedScorers, *fwk.Status) {
 	others, failure := s.prepareScores()
 	if failure != nil {
 		return nil, others, failedWith("preparing the scores", failure.Plugin(), failure.AsError())
 	}
-	ranking, failure := s.findRanking(&others)
-	return ranking, others, scoring(failure)
+	scores, failure := s.findScores(&others)
+	return scores, others, scoring(failure)
 }
 
 // scoring says what failed; nil stays nil.
@@ -78,12 +79,12 @@ func scoring(failure *fwk.Status) *fwk.Status {
 	return failedWith("scoring the nodes", failure.Plugin(), failure.AsError())
 }
 
-// prepareScores runs PreScore, and finds the plugins that are not asked through the ranking because they are no
+// prepareScores runs PreScore, and finds the plugins that are not asked through the score cache because they are no
 // [framework.ScoreKeyPlugin].
-func (s *search) prepareScores() (others scorers, status *fwk.Status) {
+func (s *cachedSearch) prepareScores() (others uncachedScorers, status *fwk.Status) {
 	pass := s.f.startPoint(s.ctx, MethodPreScore, s.state, s.pod)
 	defer pass.end(&status)
-	all, _ := s.nodes.NodeInfos().List() // a list of slots never fails
+	all, _ := s.nodes.NodeInfos().List() // a list by node index never fails
 	var feasible []fwk.NodeInfo
 	skipped := sets.New[string]()
 	for i := range s.f.preScore {
@@ -113,149 +114,149 @@ func (s *search) prepareScores() (others scorers, status *fwk.Status) {
 	}
 	s.state.SetSkipScorePlugins(skipped)
 	for i := range s.f.score {
-		switch role := &s.columns.scorers[i]; {
+		switch role := &s.cache.scorers[i]; {
 		case len(skipped) > 0 && skipped.Has(s.f.score[i].name):
 		case role.all != nil:
-			others.all = append(others.all, i)
+			others.scoreAll = append(others.scoreAll, i)
 		case role.key == nil:
-			others.oneByOne = append(others.oneByOne, i)
+			others.perNode = append(others.perNode, i)
 		}
 	}
 	return others, nil
 }
 
 // roleOf returns what the Score plugin of a name offers, nil if there is none.
-func (s *search) roleOf(plugin string) *scorerRole {
+func (s *cachedSearch) roleOf(plugin string) *scorerRole {
 	for i := range s.f.score {
 		if s.f.score[i].name == plugin {
-			return &s.columns.scorers[i]
+			return &s.cache.scorers[i]
 		}
 	}
 	return nil
 }
 
 // feasibleNodes returns the nodes that take the pod in the order of the snapshot.
-func (s *search) feasibleNodes() []fwk.NodeInfo {
-	verdicts := s.board.verdicts
-	if s.narrowed {
-		verdicts = s.verdicts
+func (s *cachedSearch) feasibleNodes() []fwk.NodeInfo {
+	byNode := s.combined.verdicts
+	if s.filteredFurther {
+		byNode = s.verdicts
 	}
 	nodes := make([]fwk.NodeInfo, 0, s.feasible())
-	for _, slot := range s.nodes.ListOrder() {
-		if verdicts[slot] == accepted {
-			nodes = append(nodes, s.nodes.NodeAt(slot))
+	for _, nodeIndex := range s.nodes.ListOrder() {
+		if byNode[nodeIndex] == verdicts.Accepted {
+			nodes = append(nodes, s.nodes.NodeAt(nodeIndex))
 		}
 	}
 	return nodes
 }
 
-// findRanking brings the ranking of this pod up to date. Plugins that have no key for the pod, or one that was never met
+// findScores brings the score cache of this pod up to date. Plugins that have no key for the pod, or one that was never seen
 // before, join the others.
-func (s *search) findRanking(others *scorers) (*ranking, *fwk.Status) {
-	c := s.columns
+func (s *cachedSearch) findScores(others *uncachedScorers) (*scoreCache, *fwk.Status) {
+	c := s.cache
 	scorersFrom, failure := s.writeScoreKeys(others)
 	if failure != nil {
 		return nil, failure
 	}
-	entry := c.store.find(c.rankingKey)
+	entry := c.store.Get(c.scoresKey)
 	if entry == nil {
-		others.once = s.takeUnmet(scorersFrom)
-		entry = c.store.find(c.rankingKey)
+		others.unseen = s.takeUnseen(scorersFrom)
+		entry = c.store.Get(c.scoresKey)
 	}
 	if entry == nil {
-		entry = c.store.put(c.rankingKey, s.newRanking(c.rankingKey[scorersFrom:]))
+		entry = c.store.Put(c.scoresKey, s.newScoreCache(c.scoresKey[scorersFrom:]))
 	}
-	ranking := entry.value.(*ranking)
-	if ranking.board != s.board { // the board was dropped and made anew
-		ranking.board, ranking.position = s.board, -1
+	scores := entry.Value.(*scoreCache)
+	if scores.combined != s.combined { // they were evicted and made again
+		scores.combined, scores.position = s.combined, -1
 	}
-	ranking.syncColumns(&c.store, s.log())
-	if failure := ranking.sync(s); failure != nil {
-		c.store.drop(entry)
+	scores.syncPlugins(&c.store, s.changes())
+	if failure := scores.sync(s); failure != nil {
+		c.store.Remove(entry)
 		return nil, failure
 	}
-	return ranking, nil
+	return scores, nil
 }
 
-// writeScoreKeys writes the key of the ranking, and returns where in it the keys of the plugins begin.
-func (s *search) writeScoreKeys(others *scorers) (from int, status *fwk.Status) {
+// writeScoreKeys writes the key of the score cache, and returns where in it the keys of the plugins begin.
+func (s *cachedSearch) writeScoreKeys(others *uncachedScorers) (from int, status *fwk.Status) {
 	pass := s.f.startPass(s.ctx, MethodScore, s.state, s.pod)
 	defer pass.end(&status)
-	c := s.columns
+	c := s.cache
 	skipped := s.state.GetSkipScorePlugins()
-	// With the length of the board's key, its parts can't be taken for those of the scorers.
-	c.rankingKey = binary.AppendUvarint(append(c.rankingKey[:0], 'r'), uint64(len(s.boardKey)))
-	c.rankingKey = append(c.rankingKey, s.boardKey...)
-	from = len(c.rankingKey)
+	// With the length of the key of the combined verdicts, its parts can't be taken for those of the scorers.
+	c.scoresKey = binary.AppendUvarint(append(c.scoresKey[:0], 'r'), uint64(len(s.combinedKey)))
+	c.scoresKey = append(c.scoresKey, s.combinedKey...)
+	from = len(c.scoresKey)
 	for i := range s.f.score {
 		role := &c.scorers[i]
 		if role.key == nil || role.all != nil || len(skipped) > 0 && skipped.Has(s.f.score[i].name) {
 			continue
 		}
 		pass.consult(&s.f.score[i].identity)
-		key, ok := appendKey(c.rankingKey, i, func(key []byte) ([]byte, bool) {
+		key, ok := appendKey(c.scoresKey, i, func(key []byte) ([]byte, bool) {
 			return role.key.AppendScoreKey(key, s.state, s.pod)
 		})
 		pass.consulted()
-		if c.rankingKey = key; !ok {
-			others.oneByOne = append(others.oneByOne, i)
+		if c.scoresKey = key; !ok {
+			others.perNode = append(others.perNode, i)
 		}
 	}
 	return from, nil
 }
 
-// takeUnmet takes the parts that never came before out of the key of the ranking, and returns their plugins.
-func (s *search) takeUnmet(from int) (indexes []int) {
-	c := s.columns
-	met := c.rankingKey[:from]
-	for at := from; at < len(c.rankingKey); {
-		index, part := nextKey(c.rankingKey[at:])
+// takeUnseen takes the parts that were not seen before out of the key of the score cache, and returns their plugins.
+func (s *cachedSearch) takeUnseen(from int) (indexes []int) {
+	c := s.cache
+	seen := c.scoresKey[:from]
+	for at := from; at < len(c.scoresKey); {
+		index, part := nextKey(c.scoresKey[at:])
 		at += len(part)
-		if !c.store.meet(s.columnKeyOf('s', part)) {
+		if !c.store.Seen(s.storeKeyOf('s', part)) {
 			indexes = append(indexes, index)
 			continue
 		}
-		met = append(met, part...) // never overtakes what is read
+		seen = append(seen, part...) // never overtakes what is read
 	}
-	c.rankingKey = met
+	c.scoresKey = seen
 	return indexes
 }
 
-func (s *search) newRanking(keys []byte) *ranking {
-	r := &ranking{position: -1, treeAt: -1, board: s.board}
+func (s *cachedSearch) newScoreCache(keys []byte) *scoreCache {
+	r := &scoreCache{position: -1, treeAt: -1, combined: s.combined}
 	for len(keys) > 0 {
 		index, part := nextKey(keys)
 		keys = keys[len(part):]
-		scorer := rankedScorer{index: index, entry: s.scoreColumn(part)}
-		if scale := s.columns.scorers[index].key.Scale(); scale == framework.ScaleNone {
+		scorer := cachedScorer{index: index, entry: s.pluginScores(part)}
+		if scale := s.cache.scorers[index].key.Scale(); scale == framework.ScaleNone {
 			r.plain = append(r.plain, scorer)
 		} else {
-			r.scaled = append(r.scaled, scaledScorer{rankedScorer: scorer, reversed: scale == framework.ScaleToHighestReversed})
+			r.scaled = append(r.scaled, scaledScorer{cachedScorer: scorer, reversed: scale == framework.ScaleToHighestReversed})
 		}
 	}
 	return r
 }
 
-// scoreColumn finds or makes the column of a plugin, by its part of a key.
-func (s *search) scoreColumn(part []byte) *keptEntry {
-	key := s.columnKeyOf('s', part)
-	entry := s.columns.store.find(key)
+// pluginScores finds or makes the cached scores of a plugin, by its part of a key.
+func (s *cachedSearch) pluginScores(part []byte) *lru.Entry[cacheable] {
+	key := s.storeKeyOf('s', part)
+	entry := s.cache.store.Get(key)
 	if entry == nil {
-		entry = s.columns.store.put(key, nil)
+		entry = s.cache.store.Put(key, nil)
 	}
-	if entry.value == nil {
-		entry.value = &scoreColumn{position: -1}
+	if entry.Value == nil {
+		entry.Value = verdicts.NewPluginScores()
 	}
 	return entry
 }
 
-// fillScoreColumn asks a plugin about those of the nodes that its column does not know.
-func (s *search) fillScoreColumn(scorer rankedScorer, slots []int) *fwk.Status {
-	c, known := s.columns, scorer.column().scores
+// askUnknownScores asks a plugin about those of the nodes for which it has no cached score.
+func (s *cachedSearch) askUnknownScores(scorer cachedScorer, nodeIndexes []int) *fwk.Status {
+	c, known := s.cache, scorer.cached().ByNode
 	c.unknown = c.unknown[:0]
-	for _, slot := range slots {
-		if known[slot] == unknownScore {
-			c.unknown = append(c.unknown, slot)
+	for _, nodeIndex := range nodeIndexes {
+		if known[nodeIndex] == verdicts.UnknownScore {
+			c.unknown = append(c.unknown, nodeIndex)
 		}
 	}
 	if len(c.unknown) == 0 {
@@ -266,29 +267,29 @@ func (s *search) fillScoreColumn(scorer rankedScorer, slots []int) *fwk.Status {
 	if failure := s.askScores(scorer.index, asked, answers); failure != nil {
 		return failure
 	}
-	for i, slot := range asked {
-		known[slot] = answers[i]
+	for i, nodeIndex := range asked {
+		known[nodeIndex] = answers[i]
 	}
 	return nil
 }
 
 // askScores asks a plugin with a key for its raw scores.
-func (s *search) askScores(index int, slots []int, scores []int64) *fwk.Status {
-	plugin, many := &s.f.score[index], s.columns.scorers[index].slots
-	return s.each(&plugin.identity, MethodScore, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
-		if many != nil {
+func (s *cachedSearch) askScores(index int, nodeIndexes []int, scores []int64) *fwk.Status {
+	plugin, batch := &s.f.score[index], s.cache.scorers[index].batch
+	return s.each(&plugin.identity, MethodScore, len(nodeIndexes), func(ctx context.Context, from, to int) *fwk.Status {
+		if batch != nil {
 			plugin.countEvaluation()
-			return many.ScoreBatch(ctx, s.state, s.pod, s.nodes, slots[from:to], scores[from:to])
+			return batch.ScoreBatch(ctx, s.state, s.pod, s.nodes, nodeIndexes[from:to], scores[from:to])
 		}
-		return s.scoreNodes(ctx, plugin, slots[from:to], scores[from:to])
+		return s.scoreNodes(ctx, plugin, nodeIndexes[from:to], scores[from:to])
 	})
 }
 
 // scoreNodes asks a plugin about one node after the other.
-func (s *search) scoreNodes(ctx context.Context, plugin *member[fwk.ScorePlugin], slots []int, scores []int64) *fwk.Status {
-	for i, slot := range slots {
+func (s *cachedSearch) scoreNodes(ctx context.Context, plugin *member[fwk.ScorePlugin], nodeIndexes []int, scores []int64) *fwk.Status {
+	for i, nodeIndex := range nodeIndexes {
 		plugin.countEvaluation()
-		score, status := plugin.plugin.Score(ctx, s.state, s.pod, s.nodes.NodeAt(slot))
+		score, status := plugin.plugin.Score(ctx, s.state, s.pod, s.nodes.NodeAt(nodeIndex))
 		if !status.IsSuccess() {
 			return status
 		}
@@ -298,24 +299,24 @@ func (s *search) scoreNodes(ctx context.Context, plugin *member[fwk.ScorePlugin]
 }
 
 // sum returns the totals of the given nodes, all those that take the pod, in working space.
-func (s *search) sum(r *ranking, others scorers, slots []int) (_ []int64, status *fwk.Status) {
+func (s *cachedSearch) sum(r *scoreCache, others uncachedScorers, nodeIndexes []int) (_ []int64, status *fwk.Status) {
 	pass := s.f.startPoint(s.ctx, MethodScore, s.state, s.pod)
 	defer pass.end(&status)
-	s.columns.sums = sized(s.columns.sums, len(slots))
-	totals := s.columns.sums
-	for i, slot := range slots {
-		totals[i] = r.base[slot]
+	s.cache.sums = sized(s.cache.sums, len(nodeIndexes))
+	totals := s.cache.sums
+	for i, nodeIndex := range nodeIndexes {
+		totals[i] = r.base[nodeIndex]
 	}
 	for i := range r.scaled {
-		r.scaled[i].addTo(totals, slots, s.f.score[r.scaled[i].index].weight)
+		r.scaled[i].addTo(totals, nodeIndexes, s.f.score[r.scaled[i].index].weight)
 	}
-	s.columns.scores = sized(s.columns.scores, len(slots))
-	scores := s.columns.scores
-	for _, index := range others.all {
+	s.cache.scores = sized(s.cache.scores, len(nodeIndexes))
+	scores := s.cache.scores
+	for _, index := range others.scoreAll {
 		plugin := &s.f.score[index]
 		pass.enter(s.ctx, &plugin.identity)
 		plugin.countEvaluation()
-		returned := s.columns.scorers[index].all.ScoreAll(s.ctx, s.state, s.pod, s.nodes, slots, scores)
+		returned := s.cache.scorers[index].all.ScoreAll(s.ctx, s.state, s.pod, s.nodes, nodeIndexes, scores)
 		pass.leave(returned)
 		if !returned.IsSuccess() {
 			return nil, failed(fmt.Sprintf("plugin %q failed with", plugin.name), plugin.name, returned)
@@ -324,17 +325,17 @@ func (s *search) sum(r *ranking, others scorers, slots []int) (_ []int64, status
 			return nil, failure
 		}
 	}
-	for _, index := range others.once {
-		if failure := s.askScores(index, slots, scores); failure != nil {
+	for _, index := range others.unseen {
+		if failure := s.askScores(index, nodeIndexes, scores); failure != nil {
 			return nil, failure
 		}
-		scaleAll(scores, s.columns.scorers[index].key.Scale())
+		scaleAll(scores, s.cache.scorers[index].key.Scale())
 		if failure := s.addScores(index, totals, scores); failure != nil {
 			return nil, failure
 		}
 	}
-	for _, index := range others.oneByOne {
-		if failure := s.scoreOneByOne(index, slots, scores); failure != nil {
+	for _, index := range others.perNode {
+		if failure := s.scorePerNode(index, nodeIndexes, scores); failure != nil {
 			return nil, failure
 		}
 		if failure := s.addScores(index, totals, scores); failure != nil {
@@ -344,18 +345,18 @@ func (s *search) sum(r *ranking, others scorers, slots []int) (_ []int64, status
 	return totals, nil
 }
 
-// scoreOneByOne asks a plugin that offers nothing beyond the official interfaces, and lets it normalise.
-func (s *search) scoreOneByOne(index int, slots []int, scores []int64) *fwk.Status {
+// scorePerNode asks a plugin that offers nothing beyond the official interfaces, and lets it normalise.
+func (s *cachedSearch) scorePerNode(index int, nodeIndexes []int, scores []int64) *fwk.Status {
 	plugin := &s.f.score[index]
-	failure := s.each(&plugin.identity, MethodScore, len(slots), func(ctx context.Context, from, to int) *fwk.Status {
-		return s.scoreNodes(ctx, plugin, slots[from:to], scores[from:to])
+	failure := s.each(&plugin.identity, MethodScore, len(nodeIndexes), func(ctx context.Context, from, to int) *fwk.Status {
+		return s.scoreNodes(ctx, plugin, nodeIndexes[from:to], scores[from:to])
 	})
 	if failure != nil || !s.normalizes(plugin) {
 		return failure
 	}
-	list := make(fwk.NodeScoreList, len(slots))
-	for i, slot := range slots {
-		list[i] = fwk.NodeScore{Name: s.nameAt(slot), Score: scores[i]}
+	list := make(fwk.NodeScoreList, len(nodeIndexes))
+	for i, nodeIndex := range nodeIndexes {
+		list[i] = fwk.NodeScore{Name: s.nameAt(nodeIndex), Score: scores[i]}
 	}
 	if failure := s.f.normalize(s.ctx, s.state, s.pod, plugin, list); failure != nil {
 		return failure
@@ -366,8 +367,8 @@ func (s *search) scoreOneByOne(index int, slots []int, scores []int64) *fwk.Stat
 	return nil
 }
 
-// normalizes tells whether a plugin wants to see all its scores. One that fails to say so fails when it is asked to.
-func (s *search) normalizes(plugin *member[fwk.ScorePlugin]) (wants bool) {
+// normalizes reports whether a plugin wants to see all its scores. One that fails to say so fails when it is asked to.
+func (s *cachedSearch) normalizes(plugin *member[fwk.ScorePlugin]) (wants bool) {
 	var failure *fwk.Status
 	pass := s.f.startPass(s.ctx, MethodNormalizeScore, s.state, s.pod)
 	defer pass.end(&failure)
@@ -379,7 +380,7 @@ func (s *search) normalizes(plugin *member[fwk.ScorePlugin]) (wants bool) {
 }
 
 // addScores adds the final scores of a plugin to totals.
-func (s *search) addScores(index int, totals, scores []int64) *fwk.Status {
+func (s *cachedSearch) addScores(index int, totals, scores []int64) *fwk.Status {
 	weight := s.f.score[index].weight
 	for i, score := range scores {
 		if score < fwk.MinScore || score > fwk.MaxScore {
@@ -390,7 +391,7 @@ func (s *search) addScores(index int, totals, scores []int64) *fwk.Status {
 	return nil
 }
 
-func (s *search) invalidScore(index int, score int64) *fwk.Status {
+func (s *cachedSearch) invalidScore(index int, score int64) *fwk.Status {
 	name := s.f.score[index].name
 	return failedWith("applying score defaultWeights on Score plugins", name, fmt.Errorf(
 		"plugin %q returns an invalid score %v, it should in the range of [%v, %v] after normalizing",

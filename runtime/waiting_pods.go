@@ -65,7 +65,7 @@ func (w *WaitingPods) add(pod *waitingPod) {
 	w.pods[pod.pod.UID] = pod
 }
 
-// remove forgets a pod, unless it has begun to wait anew.
+// remove forgets a pod, unless it has begun to wait again.
 func (w *WaitingPods) remove(pod *waitingPod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package runtime
+package verdicts
 
 import (
 	"math/rand/v2"
@@ -11,22 +11,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A tournament that is kept up to date knows the same winners as a look at all totals.
-func TestTournament(t *testing.T) {
+// A tree that is kept up to date knows the same winners as a look at all totals.
+func TestWinnerTree(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for size := 1; size < 70; size++ {
 		totals := make([]int64, size)
 		for i := range totals {
 			totals[i] = total(random)
 		}
-		var tree tournament
-		tree.build(totals)
+		var tree WinnerTree
+		tree.Build(totals)
 		for range 50 {
-			slot := random.IntN(size)
-			totals[slot] = total(random)
-			tree.set(slot, totals[slot])
-			best, count := winnersOf(totals)
-			if best == noTotal {
+			nodeIndex := random.IntN(size)
+			totals[nodeIndex] = total(random)
+			tree.Set(nodeIndex, totals[nodeIndex])
+			best, count := Highest(totals)
+			if best == NoTotal {
 				continue
 			}
 			var want, got, scanned []int
@@ -35,11 +35,11 @@ func TestTournament(t *testing.T) {
 					want = append(want, i)
 				}
 			}
-			for i := range tree.winners() {
-				got = append(got, tree.winner(i))
+			for i := range tree.Winners() {
+				got = append(got, tree.Winner(i))
 			}
 			for i := range count {
-				scanned = append(scanned, winnerOf(totals, best, i))
+				scanned = append(scanned, Nth(totals, best, i))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("winners of %v (-want +tree):\n%s", totals, diff)
@@ -53,7 +53,7 @@ func TestTournament(t *testing.T) {
 
 func total(random *rand.Rand) int64 {
 	if random.IntN(4) == 0 {
-		return noTotal
+		return NoTotal
 	}
 	return int64(random.IntN(4))
 }

@@ -1,24 +1,24 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package runtime
+package verdicts
 
 import "math"
 
-// noTotal is the total of a slot that is out of the competition.
-const noTotal = math.MinInt64
+// NoTotal is the total of a node that cannot win.
+const NoTotal = math.MinInt64
 
-// tournament knows the highest of many totals, and how many have it, when few of them change: a binary tree in which
+// WinnerTree knows the highest of many totals, and how many have it, when few of them change: a binary tree in which
 // every inner node has the better of its two children. Changing one total costs the height of the tree, and so does
 // finding any of the winners. The zero value is empty.
-type tournament struct {
+type WinnerTree struct {
 	leaves int // a power of two, not less than the number of totals
 	best   []int64
 	ties   []int32 // how many leaves below have the best total
 }
 
-// build begins anew with the totals of slots 0 to len(totals)-1.
-func (t *tournament) build(totals []int64) {
+// Build starts again with the totals of the nodes 0 to len(totals)-1.
+func (t *WinnerTree) Build(totals []int64) {
 	leaves := 1
 	for leaves < len(totals) {
 		leaves *= 2
@@ -27,27 +27,27 @@ func (t *tournament) build(totals []int64) {
 		t.leaves, t.best, t.ties = leaves, make([]int64, 2*leaves), make([]int32, 2*leaves)
 	}
 	copy(t.best[leaves:], totals)
-	fill(t.best[leaves+len(totals):], noTotal)
-	fill(t.ties[leaves:], 1)
+	Fill(t.best[leaves+len(totals):], NoTotal)
+	Fill(t.ties[leaves:], 1)
 	for i := leaves - 1; i > 0; i-- {
-		t.play(i)
+		t.update(i)
 	}
 }
 
-// set changes one total.
-func (t *tournament) set(slot int, total int64) {
-	i := t.leaves + slot
+// Set changes one total.
+func (t *WinnerTree) Set(nodeIndex int, total int64) {
+	i := t.leaves + nodeIndex
 	if t.best[i] == total {
 		return
 	}
 	t.best[i] = total
 	for i /= 2; i > 0; i /= 2 {
-		t.play(i)
+		t.update(i)
 	}
 }
 
-// play decides between the children of an inner node.
-func (t *tournament) play(i int) {
+// update recomputes an inner node of the tree from its children.
+func (t *WinnerTree) update(i int) {
 	left, right := 2*i, 2*i+1
 	switch {
 	case t.best[left] > t.best[right]:
@@ -59,11 +59,14 @@ func (t *tournament) play(i int) {
 	}
 }
 
-// winners is how many slots have the highest total.
-func (t *tournament) winners() int { return int(t.ties[1]) }
+// Covers reports whether the tree has room for the totals of so many nodes.
+func (t *WinnerTree) Covers(count int) bool { return t.leaves >= count }
 
-// winner returns the winner with the given index, in the order of slots.
-func (t *tournament) winner(index int) int {
+// Winners is how many nodes have the highest total.
+func (t *WinnerTree) Winners() int { return int(t.ties[1]) }
+
+// Winner returns the winner with the given index, in the order of node indexes.
+func (t *WinnerTree) Winner(index int) int {
 	i := 1
 	for i < t.leaves {
 		left := 2 * i
@@ -80,11 +83,12 @@ func (t *tournament) winner(index int) int {
 	return i - t.leaves
 }
 
-func (t *tournament) bytes() int { return 12 * len(t.best) }
+// Bytes is the size of the tree.
+func (t *WinnerTree) Bytes() int { return 12 * len(t.best) }
 
-// winnersOf finds the highest total by looking at all of them: what it is and how many have it.
-func winnersOf(totals []int64) (best int64, ties int) {
-	best = noTotal
+// Highest finds the highest total by looking at all of them: what it is and how many have it.
+func Highest(totals []int64) (best int64, ties int) {
+	best = NoTotal
 	for _, total := range totals {
 		if total > best {
 			best, ties = total, 1
@@ -95,8 +99,8 @@ func winnersOf(totals []int64) (best int64, ties int) {
 	return best, ties
 }
 
-// winnerOf returns the index of one of those with the highest total.
-func winnerOf(totals []int64, best int64, index int) int {
+// Nth returns the index of one of those with the highest total.
+func Nth(totals []int64, best int64, index int) int {
 	for i, total := range totals {
 		if total == best {
 			if index == 0 {

@@ -1,0 +1,278 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/internal/lru"
+	"github.com/rouse-scheduler/rouse/runtime/internal/verdicts"
+)
+
+// scoreCache is the sum of the weighted scores that a series of Score plugins gave the nodes that combined verdicts accept, shared
+// by all pods with the same keys. Scores that are taken as they are are added up in base; those that are scaled to the highest
+// one are kept raw, because the highest may change.
+type scoreCache struct {
+	position int // in the change log
+	combined *combinedVerdicts
+	plain    []cachedScorer // ScaleNone
+	scaled   []scaledScorer
+	base     []int64 // by node index; NoTotal for nodes that are not accepted
+	// totals are base and the scaled scores, as of position treeAt of the change log.
+	totals verdicts.WinnerTree
+	treeAt int
+	uses   int
+}
+
+type cachedScorer struct {
+	index int // in Framework.score
+	entry *lru.Entry[cacheable]
+}
+
+func (s *cachedScorer) cached() *verdicts.PluginScores { return s.entry.Value.(*verdicts.PluginScores) }
+
+type scaledScorer struct {
+	cachedScorer
+	reversed bool
+	raw      []int64 // by node index; NoTotal as in base
+	highest  int64   // of raw, at least zero
+	holders  int     // how many of raw are the highest
+}
+
+func (r *scoreCache) Bytes() int {
+	bytes := 8*cap(r.base) + r.totals.Bytes()
+	for i := range r.scaled {
+		bytes += 8 * cap(r.scaled[i].raw)
+	}
+	return bytes
+}
+
+// sync brings base and the raw scores up to date. The combined verdicts must be up to date already. After a failure the
+// score cache must not be used any more.
+func (r *scoreCache) sync(s *cachedSearch) *fwk.Status {
+	nodeIndexes, ok := s.changedSince(r.position)
+	stale := !ok || r.treeAt != r.position || !r.totals.Covers(s.nodes.IndexCount())
+	r.position = s.changes().End()
+	r.uses++
+	r.base = verdicts.Extend(r.base, s.nodes.IndexCount(), verdicts.NoTotal)
+	for i := range r.scaled {
+		r.scaled[i].raw = verdicts.Extend(r.scaled[i].raw, s.nodes.IndexCount(), verdicts.NoTotal)
+	}
+	if failure := r.addUp(s, r.acceptedOf(nodeIndexes)); failure != nil {
+		return failure
+	}
+	if moved := r.rescale(nodeIndexes, !ok); stale || moved {
+		r.treeAt = -1
+		return nil
+	}
+	r.treeAt = r.position
+	for _, nodeIndex := range nodeIndexes {
+		r.totals.Set(nodeIndex, r.total(s, nodeIndex))
+	}
+	return nil
+}
+
+// acceptedOf returns those of the nodes that are accepted, and takes the others out of base.
+func (r *scoreCache) acceptedOf(nodeIndexes []int) []int {
+	if r.combined.accepted == len(r.base) {
+		return nodeIndexes
+	}
+	accepting := make([]int, 0, len(nodeIndexes))
+	for _, nodeIndex := range nodeIndexes {
+		if r.combined.verdicts[nodeIndex] == verdicts.Accepted {
+			accepting = append(accepting, nodeIndex)
+		} else {
+			r.base[nodeIndex] = verdicts.NoTotal
+		}
+	}
+	return accepting
+}
+
+// best returns the index of the node with the highest total.
+func (r *scoreCache) best(s *cachedSearch, pick func(count int) int) int {
+	if r.treeAt != r.position {
+		sums := r.sums(s)
+		if r.uses == 1 { // perhaps no such pod comes again
+			best, ties := verdicts.Highest(sums)
+			return verdicts.Nth(sums, best, pickOne(pick, ties))
+		}
+		r.totals.Build(sums)
+		r.treeAt = r.position
+	}
+	return r.totals.Winner(pickOne(pick, r.totals.Winners()))
+}
+
+// syncPlugins brings the cached scores of the plugins up to date.
+func (r *scoreCache) syncPlugins(store *lru.Cache[cacheable], log *verdicts.ChangeLog) {
+	for i := range r.plain {
+		store.Touch(r.plain[i].entry)
+		r.plain[i].cached().Sync(log)
+	}
+	for i := range r.scaled {
+		store.Touch(r.scaled[i].entry)
+		r.scaled[i].cached().Sync(log)
+	}
+}
+
+// addUp computes base for nodes that are accepted.
+func (r *scoreCache) addUp(s *cachedSearch, nodeIndexes []int) *fwk.Status {
+	for _, nodeIndex := range nodeIndexes {
+		r.base[nodeIndex] = 0
+	}
+	for _, scorer := range r.plain {
+		if failure := s.askUnknownScores(scorer, nodeIndexes); failure != nil {
+			return failure
+		}
+		weight := s.f.score[scorer.index].weight
+		for _, nodeIndex := range nodeIndexes {
+			score := scorer.cached().ByNode[nodeIndex]
+			if score < fwk.MinScore || score > fwk.MaxScore {
+				return s.invalidScore(scorer.index, score)
+			}
+			r.base[nodeIndex] += score * weight
+		}
+	}
+	for i := range r.scaled {
+		if failure := s.askUnknownScores(r.scaled[i].cachedScorer, nodeIndexes); failure != nil {
+			return failure
+		}
+	}
+	return nil
+}
+
+// rescale takes over the raw scores of changed nodes, and reports whether a highest score is another one than before.
+func (r *scoreCache) rescale(nodeIndexes []int, all bool) (moved bool) {
+	for i := range r.scaled {
+		scorer := &r.scaled[i]
+		before := scorer.highest
+		if all {
+			scorer.highest, scorer.holders = 0, 0
+			verdicts.Fill(scorer.raw, verdicts.NoTotal)
+		}
+		for _, nodeIndex := range nodeIndexes {
+			if scorer.raw[nodeIndex] == scorer.highest {
+				scorer.holders--
+			}
+			scorer.raw[nodeIndex] = verdicts.NoTotal
+			if r.base[nodeIndex] != verdicts.NoTotal {
+				scorer.enter(nodeIndex, scorer.cached().ByNode[nodeIndex])
+			}
+		}
+		if scorer.holders <= 0 && scorer.highest > 0 {
+			scorer.recount()
+		}
+		moved = moved || scorer.highest != before
+	}
+	return moved
+}
+
+// enter takes over a raw score.
+func (c *scaledScorer) enter(nodeIndex int, raw int64) {
+	c.raw[nodeIndex] = raw
+	switch {
+	case raw > c.highest:
+		c.highest, c.holders = raw, 1
+	case raw == c.highest:
+		c.holders++
+	}
+}
+
+// recount finds the highest score among all.
+func (c *scaledScorer) recount() {
+	c.highest, c.holders = 0, 0
+	for nodeIndex, raw := range c.raw {
+		if raw != verdicts.NoTotal {
+			c.enter(nodeIndex, raw)
+		}
+	}
+}
+
+// total is the final total of a node.
+func (r *scoreCache) total(s *cachedSearch, nodeIndex int) int64 {
+	total := r.base[nodeIndex]
+	if total == verdicts.NoTotal {
+		return verdicts.NoTotal
+	}
+	for i := range r.scaled {
+		scorer := &r.scaled[i]
+		total += s.f.score[scorer.index].weight * scale(scorer.raw[nodeIndex], scorer.highest, scorer.reversed)
+	}
+	return total
+}
+
+// sums returns the totals of all nodes, in working space.
+func (r *scoreCache) sums(s *cachedSearch) []int64 {
+	sums := append(s.cache.sums[:0], r.base...)
+	for i := range r.scaled {
+		scorer := &r.scaled[i]
+		weight := s.f.score[scorer.index].weight
+		if scorer.highest == 0 {
+			if scorer.reversed {
+				for nodeIndex, total := range sums {
+					if total != verdicts.NoTotal {
+						sums[nodeIndex] = total + weight*fwk.MaxScore
+					}
+				}
+			}
+			continue
+		}
+		for nodeIndex, raw := range scorer.raw {
+			if raw != verdicts.NoTotal {
+				sums[nodeIndex] += weight * scale(raw, scorer.highest, scorer.reversed)
+			}
+		}
+	}
+	s.cache.sums = sums
+	return sums
+}
+
+// addTo adds the scores of the given nodes to their totals, scaled to the highest among them.
+func (c *scaledScorer) addTo(totals []int64, nodeIndexes []int, weight int64) {
+	highest := int64(0)
+	if c.highest > 0 {
+		for _, nodeIndex := range nodeIndexes {
+			highest = max(highest, c.raw[nodeIndex])
+		}
+	}
+	if highest == 0 {
+		if c.reversed {
+			for i := range totals {
+				totals[i] += weight * fwk.MaxScore
+			}
+		}
+		return
+	}
+	for i, nodeIndex := range nodeIndexes {
+		totals[i] += weight * scale(c.raw[nodeIndex], highest, c.reversed)
+	}
+}
+
+// scaleAll scales raw scores to the highest of them, in place.
+func scaleAll(scores []int64, by framework.Scale) {
+	if by == framework.ScaleNone {
+		return
+	}
+	highest := int64(0)
+	for _, score := range scores {
+		highest = max(highest, score)
+	}
+	for i, score := range scores {
+		scores[i] = scale(score, highest, by == framework.ScaleToHighestReversed)
+	}
+}
+
+// scale is what framework.DefaultNormalizeScore makes of a raw score.
+func scale(raw, highest int64, reversed bool) int64 {
+	switch {
+	case highest == 0 && reversed:
+		return fwk.MaxScore
+	case highest == 0:
+		return raw
+	case reversed:
+		return fwk.MaxScore - fwk.MaxScore*raw/highest
+	default:
+		return fwk.MaxScore * raw / highest
+	}
+}
