@@ -20,6 +20,18 @@
 // Package devices, below dynamicresources, keeps what a scheduler knows of devices. A framework whose plugins are to place
 // pods with resource claims is built with a manager of it.
 //
+// # Adding an in-tree plugin
+//
+// Besides its package, a new plugin has to be known in these places:
+//
+//   - registry.go here. A plugin that is missing there or in the default profile fails TestRegistryHasTheDefaultProfile.
+//   - profiles/default_plugins.go: its place in the default profile, and its weight.
+//   - profiles/args.go, default_args.go and a file validate_..._args.go, if it has arguments.
+//   - inspect/explain_details.go, if a rejection can be explained by numbers, and inspect/audit_truth.go, which
+//     lists the plugins whose verdict on a node changes only with that node. One that is missing is asked more often.
+//   - test/parity, if kube-scheduler has the plugin: its arguments are drawn in configurations.go and profiles.go.
+//   - docs/differences.md, if it differs from that of kube-scheduler.
+//
 // # Concurrency
 //
 // Filter and Score may be called concurrently for different nodes, hints, SignPod and PreEnqueue at any time. Most plugins

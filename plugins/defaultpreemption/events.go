@@ -13,10 +13,10 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// EventsToRegister implements fwk.EnqueueExtensions. The deletion of a pod wakes nobody by itself. It is registered so that
+// EventsToRegister implements fwk.EnqueueExtensions. The deletion of a pod wakes no pod by itself. It is registered so that
 // PreEnqueue is asked again, when another plugin has the deletion wake a pod that is held back.
 //
-// A pod whose victims are ending preempts nobody else meanwhile, unless the node where they are is gone, cannot take it any
+// A pod whose victims are ending preempts no other pod meanwhile, unless the node where they are is gone, cannot take it any
 // more, or is no longer nominated for it; then it should not wait for them.
 func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	changes := fwk.Delete | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint | fwk.UpdateNodeAllocatable | fwk.UpdateNodeDeclaredFeature

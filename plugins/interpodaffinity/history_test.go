@@ -34,7 +34,7 @@ func TestCountsFollowHistory(t *testing.T) {
 			}
 			return pl.(*interpodaffinity.Plugin)
 		}
-		veteran := plugin(&fixture.Handle{Snapshot: &h.Slots})
+		veteran := plugin(&fixture.Handle{Snapshot: &h.Nodes})
 		for i := range 150 {
 			h.Step()
 			if random.IntN(10) == 0 {
@@ -42,7 +42,7 @@ func TestCountsFollowHistory(t *testing.T) {
 					Name: pick(random, "a1", "default"), Labels: labels("team", pick(random, "a", "b")),
 				}})
 			}
-			newcomer := plugin(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Slots.Infos()}})
+			newcomer := plugin(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Nodes.Infos()}})
 			some, mixed := fixture.CheckDecisions(t, veteran, newcomer, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
 			rejected, between = rejected+some, between+mixed
 		}

@@ -21,11 +21,11 @@ type pairBalance struct {
 	partial            bool  // the node has none of a resource, which then does not count
 }
 
-func newPairBalance(node fwk.NodeInfo, weighed []noderesources.Weighed, pair noderesources.Pair) pairBalance {
+func newPairBalance(node fwk.NodeInfo, resources []noderesources.WeightedResource, pair noderesources.Pair) pairBalance {
 	var b pairBalance
 	for i, place := range pair {
-		b.taken[i] = noderesources.Amount(framework.View(node).Requested(), weighed[place].Name)
-		b.allocatable[i] = noderesources.Amount(framework.View(node).Allocatable(), weighed[place].Name)
+		b.taken[i] = noderesources.Amount(framework.View(node).Requested(), resources[place].Name)
+		b.allocatable[i] = noderesources.Amount(framework.View(node).Allocatable(), resources[place].Name)
 		b.partial = b.partial || b.allocatable[i] == 0
 	}
 	b.before = b.with([2]int64{})
@@ -33,31 +33,31 @@ func newPairBalance(node fwk.NodeInfo, weighed []noderesources.Weighed, pair nod
 }
 
 // with is how balanced the node is with a pod that asks for the given amounts.
-func (b *pairBalance) with(wanted [2]int64) int64 {
+func (b *pairBalance) with(requested [2]int64) int64 {
 	return balance(pairDeviation(
-		fraction(b.taken[0]+wanted[0], b.allocatable[0]),
-		fraction(b.taken[1]+wanted[1], b.allocatable[1])))
+		fraction(b.taken[0]+requested[0], b.allocatable[0]),
+		fraction(b.taken[1]+requested[1], b.allocatable[1])))
 }
 
 // ScoreBatch implements framework.BatchScorePlugin.
-func (pl *Plugin) ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, slots []int, scores []int64) *fwk.Status {
+func (pl *Plugin) ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
 	request, err := statedata.Read[*balancedRequest](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
-	wanted, onlyPair := pl.pair.Of(request.amounts)
+	requested, onlyPair := pl.pair.Of(request.amounts)
 	var pairs []pairBalance
 	if onlyPair {
 		pairs = pl.pairs.Rows(nodes)
 	}
-	for i, slot := range slots {
-		if onlyPair && !pairs[slot].partial {
-			pair := &pairs[slot]
-			scores[i] = score(pair.before, pair.with(wanted))
+	for i, index := range indexes {
+		if onlyPair && !pairs[index].partial {
+			pair := &pairs[index]
+			scores[i] = score(pair.before, pair.with(requested))
 			continue
 		}
 		var status *fwk.Status
-		if scores[i], status = pl.Score(ctx, state, pod, nodes.NodeAt(slot)); !status.IsSuccess() {
+		if scores[i], status = pl.Score(ctx, state, pod, nodes.NodeAt(index)); !status.IsSuccess() {
 			return status
 		}
 	}

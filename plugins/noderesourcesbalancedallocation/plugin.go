@@ -34,10 +34,10 @@ var (
 
 // Plugin implements NodeResourcesBalancedAllocation. Nothing in it changes after New but the pairs, which have a lock.
 type Plugin struct {
-	classes noderesources.DeviceClasses
-	weighed []noderesources.Weighed
-	pair    noderesources.Pair
-	pairs   *framework.NodeTable[pairBalance]
+	classes   noderesources.DeviceClasses
+	resources []noderesources.WeightedResource
+	pair      noderesources.Pair
+	pairs     *framework.NodeTable[pairBalance]
 }
 
 // New builds the plugin from *configv1.NodeResourcesBalancedAllocationArgs, where nil means all defaults.
@@ -49,14 +49,14 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err := profiles.ValidateNodeResourcesBalancedAllocationArgs(nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
-	weighed := noderesources.NewWeighed(args.Resources)
-	pair := noderesources.FindPair(weighed)
+	resources := noderesources.NewWeightedResources(args.Resources)
+	pair := noderesources.FindPair(resources)
 	return &Plugin{
-		classes: noderesources.NewDeviceClasses(handle),
-		weighed: weighed,
-		pair:    pair,
+		classes:   noderesources.NewDeviceClasses(handle),
+		resources: resources,
+		pair:      pair,
 		pairs: framework.NewNodeTable(func(node fwk.NodeInfo) pairBalance {
-			return newPairBalance(node, weighed, pair)
+			return newPairBalance(node, resources, pair)
 		}),
 	}, nil
 }

@@ -43,12 +43,12 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 	}
 	var buffer [2 * expectedResources]float64
 	before, after := buffer[:0:expectedResources], buffer[expectedResources:expectedResources]
-	for i := range pl.weighed {
-		weighed, wanted := &pl.weighed[i], request.amounts[i]
-		if allocatable := weighed.Allocatable(nodeInfo, wanted); allocatable != 0 {
-			allocated := noderesources.Amount(framework.View(nodeInfo).Requested(), weighed.Name)
+	for i := range pl.resources {
+		resource, requested := &pl.resources[i], request.amounts[i]
+		if allocatable := resource.Allocatable(nodeInfo, requested); allocatable != 0 {
+			allocated := noderesources.Amount(framework.View(nodeInfo).Requested(), resource.Name)
 			before = append(before, fraction(allocated, allocatable))
-			after = append(after, fraction(allocated+wanted, allocatable))
+			after = append(after, fraction(allocated+requested, allocatable))
 		}
 	}
 	return score(balance(deviation(before)), balance(deviation(after))), nil
@@ -65,7 +65,7 @@ func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
 // newBalancedRequest counts plain requests, without defaults for containers that have none.
 func (pl *Plugin) newBalancedRequest(pod *v1.Pod) *balancedRequest {
-	return &balancedRequest{amounts: noderesources.Requested(pl.weighed, noderesources.RunningRequest(pod))}
+	return &balancedRequest{amounts: noderesources.Requested(pl.resources, noderesources.RunningRequest(pod))}
 }
 
 func (b *balancedRequest) isEmpty() bool {

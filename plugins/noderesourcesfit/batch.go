@@ -24,7 +24,7 @@ const (
 	lacksCPU
 	lacksMemory
 	lacksStorage
-	lacksForever // some of these it would lack if it were empty, too
+	lacksAllocatable // of some of these it has too little even when it is empty
 	lackings
 )
 
@@ -43,12 +43,12 @@ type rejections struct {
 func newRejections() *rejections { return &rejections{byReason: map[string]*fwk.Status{}} }
 
 // status returns what Filter says of a node that lacks something for a request.
-func (r *rejections) status(lacks int64, wanted *wantedRoom) *fwk.Status {
+func (r *rejections) status(lacks int64, requested *requestedResources) *fwk.Status {
 	code := fwk.Unschedulable
-	if lacks&lacksForever != 0 {
+	if lacks&lacksAllocatable != 0 {
 		code = fwk.UnschedulableAndUnresolvable
 	}
-	reasons := wanted.reasons(lacks)
+	reasons := requested.reasons(lacks)
 	key := code.String() + strings.Join(reasons, "\x00")
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,22 +63,22 @@ func (r *rejections) status(lacks int64, wanted *wantedRoom) *fwk.Status {
 	return status
 }
 
-// room is what Filter reads of a node.
-type room struct {
+// freeResources is what Filter reads of a node.
+type freeResources struct {
 	pods        int64    // how many more there may be
-	free        [3]int64 // CPU, memory and ephemeral storage, as in wantedRoom
+	free        [3]int64 // CPU, memory and ephemeral storage, as in requestedResources
 	allocatable [3]int64
-	scalars     []scalarRoom // what the node offers
+	scalars     []freeScalar // what the node offers
 }
 
-type scalarRoom struct {
+type freeScalar struct {
 	name              v1.ResourceName
 	free, allocatable int64
 }
 
-func newRoom(node fwk.NodeInfo) room {
+func newFreeResources(node fwk.NodeInfo) freeResources {
 	offered, taken := framework.View(node).Allocatable(), framework.View(node).Requested()
-	r := room{
+	r := freeResources{
 		pods:        int64(offered.GetAllowedPodNumber() - len(framework.View(node).Pods())),
 		allocatable: [3]int64{offered.GetMilliCPU(), offered.GetMemory(), offered.GetEphemeralStorage()},
 	}
@@ -86,15 +86,15 @@ func newRoom(node fwk.NodeInfo) room {
 		r.free[i] = r.allocatable[i] - requested
 	}
 	scalars := offered.GetScalarResources()
-	r.scalars = make([]scalarRoom, 0, len(scalars))
+	r.scalars = make([]freeScalar, 0, len(scalars))
 	for name, allocatable := range scalars {
-		r.scalars = append(r.scalars, scalarRoom{name, allocatable - taken.GetScalarResources()[name], allocatable})
+		r.scalars = append(r.scalars, freeScalar{name, allocatable - taken.GetScalarResources()[name], allocatable})
 	}
 	return r
 }
 
 // scalar returns how much of a scalar resource is free, and how much there is.
-func (r *room) scalar(name v1.ResourceName) (free, allocatable int64) {
+func (r *freeResources) scalar(name v1.ResourceName) (free, allocatable int64) {
 	for i := range r.scalars {
 		if r.scalars[i].name == name {
 			return r.scalars[i].free, r.scalars[i].allocatable
@@ -103,38 +103,38 @@ func (r *room) scalar(name v1.ResourceName) (free, allocatable int64) {
 	return 0, 0
 }
 
-// wantedRoom is what a pod needs. A pod that asks for nothing of a resource does not care how little of it is left, even
+// requestedResources is what a pod needs. A pod that asks for nothing of a resource fits however little of it is left, even
 // if it is less than nothing.
-type wantedRoom struct {
+type requestedResources struct {
 	amounts [3]int64
-	scalars []wantedScalar // by name
+	scalars []requestedScalar // by name
 }
 
-type wantedScalar struct {
+type requestedScalar struct {
 	name   v1.ResourceName
 	amount int64
-	// served tells that devices have the resource where the node itself has none.
+	// served is set if devices have the resource where the node itself has none.
 	served bool
 }
 
-func (pl *Plugin) wantedRoom(request *framework.Resource) *wantedRoom {
-	wanted := &wantedRoom{amounts: [3]int64{request.MilliCPU, request.Memory, request.EphemeralStorage}}
-	for i := range wanted.amounts {
-		if wanted.amounts[i] <= 0 {
-			wanted.amounts[i] = math.MinInt64
+func (pl *Plugin) requestedResources(request *framework.Resource) *requestedResources {
+	requested := &requestedResources{amounts: [3]int64{request.MilliCPU, request.Memory, request.EphemeralStorage}}
+	for i := range requested.amounts {
+		if requested.amounts[i] <= 0 {
+			requested.amounts[i] = math.MinInt64
 		}
 	}
 	for name, amount := range request.ScalarResources {
 		if amount > 0 && !pl.ignored.covers(name) {
-			wanted.scalars = append(wanted.scalars, wantedScalar{name, amount, pl.classes.Serve(name)})
+			requested.scalars = append(requested.scalars, requestedScalar{name, amount, pl.classes.Serve(name)})
 		}
 	}
-	slices.SortFunc(wanted.scalars, func(a, b wantedScalar) int { return strings.Compare(string(a.name), string(b.name)) })
-	return wanted
+	slices.SortFunc(requested.scalars, func(a, b requestedScalar) int { return strings.Compare(string(a.name), string(b.name)) })
+	return requested
 }
 
 // reasons words what is missing, as Filter does.
-func (w *wantedRoom) reasons(lacks int64) []string {
+func (w *requestedResources) reasons(lacks int64) []string {
 	var reasons []string
 	if lacks&lacksPods != 0 {
 		reasons = append(reasons, ReasonTooManyPods)
@@ -154,56 +154,56 @@ func (w *wantedRoom) reasons(lacks int64) []string {
 }
 
 // lacks returns what is missing for a pod; zero if it fits.
-func (r *room) lacks(wanted *wantedRoom) int64 {
+func (r *freeResources) lacks(requested *requestedResources) int64 {
 	lacks := int64(0)
 	if r.pods < 1 {
 		lacks = lacksPods
 	}
 	for i, bit := range [3]int64{lacksCPU, lacksMemory, lacksStorage} {
-		if amount := wanted.amounts[i]; amount > r.free[i] {
+		if amount := requested.amounts[i]; amount > r.free[i] {
 			lacks |= bit
 			if amount > r.allocatable[i] {
-				lacks |= lacksForever
+				lacks |= lacksAllocatable
 			}
 		}
 	}
-	for i := range wanted.scalars {
-		scalar := &wanted.scalars[i]
+	for i := range requested.scalars {
+		scalar := &requested.scalars[i]
 		free, allocatable := r.scalar(scalar.name)
 		if scalar.amount <= free || scalar.served && allocatable <= 0 {
 			continue
 		}
 		lacks |= lackings << i
 		if scalar.amount > allocatable {
-			lacks |= lacksForever
+			lacks |= lacksAllocatable
 		}
 	}
 	return lacks
 }
 
 // FilterBatch implements framework.BatchFilterPlugin.
-func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, slots []int, statuses []*fwk.Status) *fwk.Status {
+func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, statuses []*fwk.Status) *fwk.Status {
 	request, err := statedata.Read[*podRequest](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
-	wanted := pl.wantedRoom(request.Resource)
-	if len(wanted.scalars) > maxScalars {
-		for i, slot := range slots {
-			statuses[i] = pl.Filter(ctx, state, pod, nodes.NodeAt(slot))
+	requested := pl.requestedResources(request.Resource)
+	if len(requested.scalars) > maxScalars {
+		for i, index := range indexes {
+			statuses[i] = pl.Filter(ctx, state, pod, nodes.NodeAt(index))
 		}
 		return nil
 	}
-	rooms := pl.rooms.Rows(nodes)
+	free := pl.free.Rows(nodes)
 	known := map[int64]*fwk.Status{} // by what is lacking
-	for i, slot := range slots {
-		lacks := rooms[slot].lacks(wanted)
+	for i, index := range indexes {
+		lacks := free[index].lacks(requested)
 		if lacks == 0 {
 			continue
 		}
 		status := known[lacks]
 		if status == nil {
-			status = pl.rejections.status(lacks, wanted)
+			status = pl.rejections.status(lacks, requested)
 			known[lacks] = status
 		}
 		statuses[i] = status

@@ -75,8 +75,8 @@ func (pl *Plugin) offersMore(request, before, now *framework.Resource) bool {
 	if now.AllowedPodNumber > before.AllowedPodNumber || exceeds(request, now, before) {
 		return true
 	}
-	for name, wanted := range request.ScalarResources {
-		if wanted > 0 && pl.servedByDevices(name, now.ScalarResources[name]) {
+	for name, requested := range request.ScalarResources {
+		if requested > 0 && pl.servedByDevices(name, now.ScalarResources[name]) {
 			return true
 		}
 	}
@@ -90,8 +90,8 @@ func exceeds(request, more, less *framework.Resource) bool {
 		request.EphemeralStorage > 0 && more.EphemeralStorage > less.EphemeralStorage {
 		return true
 	}
-	for name, wanted := range request.ScalarResources {
-		if wanted > 0 && more.ScalarResources[name] > less.ScalarResources[name] {
+	for name, requested := range request.ScalarResources {
+		if requested > 0 && more.ScalarResources[name] > less.ScalarResources[name] {
 			return true
 		}
 	}

@@ -77,9 +77,9 @@ func (pl *Plugin) missing(request *framework.Resource, node *capacity, ignored i
 	if node.pods+1 > node.allocatable.GetAllowedPodNumber() {
 		found = append(found, shortage{reason: ReasonTooManyPods})
 	}
-	check := func(name v1.ResourceName, wanted, allocatable, requested int64) {
-		if wanted > 0 && wanted > allocatable-requested {
-			found = append(found, shortage{reason: insufficient(name), forever: wanted > allocatable})
+	check := func(name v1.ResourceName, asked, allocatable, taken int64) {
+		if asked > 0 && asked > allocatable-taken {
+			found = append(found, shortage{reason: insufficient(name), forever: asked > allocatable})
 		}
 	}
 	offered, taken := node.allocatable, node.requested
@@ -87,12 +87,12 @@ func (pl *Plugin) missing(request *framework.Resource, node *capacity, ignored i
 	check(v1.ResourceMemory, request.Memory, offered.GetMemory(), taken.GetMemory())
 	check(v1.ResourceEphemeralStorage, request.EphemeralStorage, offered.GetEphemeralStorage(), taken.GetEphemeralStorage())
 	scalars := len(found)
-	for name, wanted := range request.ScalarResources {
+	for name, requested := range request.ScalarResources {
 		allocatable := offered.GetScalarResources()[name]
-		if wanted == 0 || ignored.covers(name) || pl.servedByDevices(name, allocatable) {
+		if requested == 0 || ignored.covers(name) || pl.servedByDevices(name, allocatable) {
 			continue
 		}
-		check(name, wanted, allocatable, taken.GetScalarResources()[name])
+		check(name, requested, allocatable, taken.GetScalarResources()[name])
 	}
 	slices.SortFunc(found[scalars:], func(a, b shortage) int { return strings.Compare(a.reason, b.reason) })
 	return found

@@ -25,10 +25,10 @@ type pairShares struct {
 // that is no integer is further from the next one than rounding can take it.
 const exactShares = 1 << 46
 
-func newPairShares(node fwk.NodeInfo, weighed []noderesources.Weighed, pair noderesources.Pair) pairShares {
+func newPairShares(node fwk.NodeInfo, resources []noderesources.WeightedResource, pair noderesources.Pair) pairShares {
 	var s pairShares
 	for i, place := range pair {
-		resource := &weighed[place]
+		resource := &resources[place]
 		s.allocatable[i] = noderesources.Amount(framework.View(node).Allocatable(), resource.Name)
 		s.free[i] = s.allocatable[i] - taken(resource, node)
 		s.odd = s.odd || s.allocatable[i] <= 0 || s.allocatable[i] >= exactShares
@@ -37,8 +37,8 @@ func newPairShares(node fwk.NodeInfo, weighed []noderesources.Weighed, pair node
 }
 
 // with is the share of a resource that counts with a pod on the node that wants so much of it, in percent.
-func (s *pairShares) with(i int, wanted int64, counts share) int64 {
-	part := max(s.free[i]-wanted, 0)
+func (s *pairShares) with(i int, requested int64, counts share) int64 {
+	part := max(s.free[i]-requested, 0)
 	if counts == takenShare {
 		part = s.allocatable[i] - part
 	}
@@ -50,28 +50,28 @@ func (s *pairShares) with(i int, wanted int64, counts share) int64 {
 func percent(part, whole int64) int64 { return int64(float64(part*fwk.MaxScore) / float64(whole)) }
 
 // ScoreBatch implements framework.BatchScorePlugin.
-func (pl *Plugin) ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, slots []int, scores []int64) *fwk.Status {
+func (pl *Plugin) ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
 	request, err := statedata.Read[*scoredRequest](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
 	counts := pl.scoring.share
-	wanted, onlyPair := pl.pair.Of(request.amounts)
+	requested, onlyPair := pl.pair.Of(request.amounts)
 	var pairs []pairShares
 	var weights [2]int64
 	if onlyPair = onlyPair && counts != noShare; onlyPair {
 		pairs = pl.pairs.Rows(nodes)
-		weights = [2]int64{pl.weighed[pl.pair[0]].Weight, pl.weighed[pl.pair[1]].Weight}
+		weights = [2]int64{pl.resources[pl.pair[0]].Weight, pl.resources[pl.pair[1]].Weight}
 	}
-	for i, slot := range slots {
-		if onlyPair && !pairs[slot].odd {
-			pair := &pairs[slot]
-			sum := pair.with(0, wanted[0], counts)*weights[0] + pair.with(1, wanted[1], counts)*weights[1]
+	for i, index := range indexes {
+		if onlyPair && !pairs[index].odd {
+			pair := &pairs[index]
+			sum := pair.with(0, requested[0], counts)*weights[0] + pair.with(1, requested[1], counts)*weights[1]
 			scores[i] = int64(float64(sum) / float64(weights[0]+weights[1]))
 			continue
 		}
 		var status *fwk.Status
-		if scores[i], status = pl.Score(ctx, state, pod, nodes.NodeAt(slot)); !status.IsSuccess() {
+		if scores[i], status = pl.Score(ctx, state, pod, nodes.NodeAt(index)); !status.IsSuccess() {
 			return status
 		}
 	}

@@ -15,24 +15,24 @@ import (
 func (pl *Plugin) ScorePlacement(
 	_ context.Context, _ fwk.PlacementCycleState, _ fwk.PodGroupInfo, placement *fwk.PodGroupAssignments,
 ) (int64, *fwk.Status) {
-	wanted := make([]int64, len(pl.weighed))
+	asked := make([]int64, len(pl.resources))
 	for _, assignment := range placement.ProposedAssignments {
 		for i, amount := range pl.newScoredRequest(assignment.GetPod()).amounts {
-			wanted[i] += amount
+			asked[i] += amount
 		}
 	}
 	sum := weightedSum{strategy: mostAllocated()}
-	for i := range pl.weighed {
-		weighed := &pl.weighed[i]
+	for i := range pl.resources {
+		resource := &pl.resources[i]
 		var requested, allocatable int64
 		for _, nodeInfo := range placement.Nodes {
-			if offered := weighed.Allocatable(nodeInfo, wanted[i]); offered != 0 {
+			if offered := resource.Allocatable(nodeInfo, asked[i]); offered != 0 {
 				allocatable += offered
-				requested += taken(weighed, nodeInfo)
+				requested += taken(resource, nodeInfo)
 			}
 		}
 		if allocatable != 0 {
-			sum.add(weighed.Weight, requested+wanted[i], allocatable)
+			sum.add(resource.Weight, requested+asked[i], allocatable)
 		}
 	}
 	return sum.score(), nil

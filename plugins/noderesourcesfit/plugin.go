@@ -53,15 +53,15 @@ var (
 type Plugin struct {
 	classes    noderesources.DeviceClasses
 	ignored    ignoredResources
-	weighed    []noderesources.Weighed
+	resources  []noderesources.WeightedResource
 	scoring    strategy
 	rejections *rejections
-	rooms      *framework.NodeTable[room]
+	free       *framework.NodeTable[freeResources]
 	pair       noderesources.Pair
 	pairs      *framework.NodeTable[pairShares]
 }
 
-// ignoredResources are extended resources that Filter leaves to somebody else.
+// ignoredResources are extended resources that Filter leaves to other schedulers or extenders.
 type ignoredResources struct {
 	names  sets.Set[v1.ResourceName]
 	groups sets.Set[string]
@@ -80,18 +80,18 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	for _, name := range args.IgnoredResources {
 		names.Insert(v1.ResourceName(name))
 	}
-	weighed := noderesources.NewWeighed(args.ScoringStrategy.Resources)
-	pair := noderesources.FindPair(weighed)
+	resources := noderesources.NewWeightedResources(args.ScoringStrategy.Resources)
+	pair := noderesources.FindPair(resources)
 	return &Plugin{
 		classes:    noderesources.NewDeviceClasses(handle),
 		ignored:    ignoredResources{names: names, groups: sets.New(args.IgnoredResourceGroups...)},
-		weighed:    weighed,
+		resources:  resources,
 		scoring:    newStrategy(args.ScoringStrategy),
 		rejections: newRejections(),
-		rooms:      framework.NewNodeTable(newRoom),
+		free:       framework.NewNodeTable(newFreeResources),
 		pair:       pair,
 		pairs: framework.NewNodeTable(func(node fwk.NodeInfo) pairShares {
-			return newPairShares(node, weighed, pair)
+			return newPairShares(node, resources, pair)
 		}),
 	}, nil
 }

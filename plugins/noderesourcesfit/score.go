@@ -18,7 +18,7 @@ import (
 
 const preScoreKey fwk.StateKey = "PreScore" + Name
 
-// scoredRequest is what the pod being scheduled counts when nodes are compared, one number for each weighed resource.
+// scoredRequest is what the pod being scheduled counts when nodes are compared, one number for each weighted resource.
 type scoredRequest struct{ amounts []int64 }
 
 // Clone implements fwk.StateData; the numbers never change and are shared.
@@ -32,7 +32,7 @@ func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 
 // Score implements fwk.ScorePlugin. It works without PreScore too.
 func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
-	if len(pl.weighed) == 0 {
+	if len(pl.resources) == 0 {
 		return 0, fwk.NewStatus(fwk.Error, "resources not found")
 	}
 	request, err := statedata.Read[*scoredRequest](state, preScoreKey)
@@ -40,10 +40,10 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 		request = pl.newScoredRequest(pod)
 	}
 	sum := weightedSum{strategy: pl.scoring}
-	for i := range pl.weighed {
-		weighed, wanted := &pl.weighed[i], request.amounts[i]
-		if allocatable := weighed.Allocatable(nodeInfo, wanted); allocatable != 0 {
-			sum.add(weighed.Weight, taken(weighed, nodeInfo)+wanted, allocatable)
+	for i := range pl.resources {
+		resource, requested := &pl.resources[i], request.amounts[i]
+		if allocatable := resource.Allocatable(nodeInfo, requested); allocatable != 0 {
+			sum.add(resource.Weight, taken(resource, nodeInfo)+requested, allocatable)
 		}
 	}
 	return sum.score(), nil
@@ -68,10 +68,10 @@ func defaultRequest(name v1.ResourceName) int64 {
 // ask for no CPU or memory.
 func (pl *Plugin) newScoredRequest(pod *v1.Pod) *scoredRequest {
 	if only, ok := framework.OnlyRequests(pod); ok {
-		amounts := noderesources.Requested(pl.weighed, only)
-		for i := range pl.weighed {
-			if _, asked := only[pl.weighed[i].Name]; !asked {
-				amounts[i] = defaultRequest(pl.weighed[i].Name)
+		amounts := noderesources.Requested(pl.resources, only)
+		for i := range pl.resources {
+			if _, asked := only[pl.resources[i].Name]; !asked {
+				amounts[i] = defaultRequest(pl.resources[i].Name)
 			}
 		}
 		return &scoredRequest{amounts: amounts}
@@ -83,13 +83,13 @@ func (pl *Plugin) newScoredRequest(pod *v1.Pod) *scoredRequest {
 			v1.ResourceMemory: *resource.NewQuantity(framework.DefaultMemoryRequest, resource.BinarySI),
 		},
 	})
-	return &scoredRequest{amounts: noderesources.Requested(pl.weighed, requests)}
+	return &scoredRequest{amounts: noderesources.Requested(pl.resources, requests)}
 }
 
 // taken returns what the pods on a node count, with the defaults where they apply.
-func taken(weighed *noderesources.Weighed, nodeInfo fwk.NodeInfo) int64 {
-	if weighed.IsComputeResource() {
-		return noderesources.Amount(framework.View(nodeInfo).NonZeroRequested(), weighed.Name)
+func taken(resource *noderesources.WeightedResource, nodeInfo fwk.NodeInfo) int64 {
+	if resource.IsComputeResource() {
+		return noderesources.Amount(framework.View(nodeInfo).NonZeroRequested(), resource.Name)
 	}
-	return noderesources.Amount(framework.View(nodeInfo).Requested(), weighed.Name)
+	return noderesources.Amount(framework.View(nodeInfo).Requested(), resource.Name)
 }

@@ -51,14 +51,14 @@ func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nod
 	if csiNode, err := pl.csiNodes.Get(nodeInfo.Node().Name); err == nil {
 		c.csiNode = csiNode
 	}
-	wanted := sets.New[disk]()
-	if err := c.add(pod, false, wanted); err != nil {
+	requested := sets.New[disk]()
+	if err := c.add(pod, false, requested); err != nil {
 		return podvolumes.LookupStatus(err)
 	}
-	if len(wanted) == 0 {
+	if len(requested) == 0 {
 		return nil
 	}
-	if status := pl.checkInstalled(wanted, c.csiNode); !status.IsSuccess() {
+	if status := pl.checkInstalled(requested, c.csiNode); !status.IsSuccess() {
 		return status
 	}
 	limits := limitsOf(c.csiNode)
@@ -72,11 +72,11 @@ func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nod
 		}
 	}
 	// What is attached but not used on the node is counted as taken and as wanted, if the pod wants it.
-	wanted = wanted.Difference(taken)
+	requested = requested.Difference(taken)
 	if err := pl.attached(nodeInfo.Node().Name, taken); err != nil {
 		return fwk.AsStatus(err)
 	}
-	wantedOf, takenOf := countByDriver(wanted), countByDriver(taken)
+	wantedOf, takenOf := countByDriver(requested), countByDriver(taken)
 	for driver, count := range wantedOf {
 		if limit, limited := limits[driver]; limited && takenOf[driver]+count > limit {
 			return fwk.NewStatus(fwk.Unschedulable, ReasonTooManyVolumes)
@@ -86,15 +86,15 @@ func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nod
 }
 
 // checkInstalled rejects the node if it lacks a driver that asks pods not to go where it is missing.
-func (pl *Plugin) checkInstalled(wanted sets.Set[disk], csiNode *storagev1.CSINode) *fwk.Status {
+func (pl *Plugin) checkInstalled(requested sets.Set[disk], csiNode *storagev1.CSINode) *fwk.Status {
 	if pl.missingOK {
 		return nil
 	}
 	there := installed(csiNode)
 	var missing []string
-	for wanted := range wanted {
-		if !there.Has(wanted.driver) {
-			missing = append(missing, wanted.driver)
+	for requested := range requested {
+		if !there.Has(requested.driver) {
+			missing = append(missing, requested.driver)
 		}
 	}
 	slices.Sort(missing)

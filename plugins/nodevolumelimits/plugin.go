@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package nodevolumelimits is the plugin NodeVolumeLimits: a node takes a pod only if the CSI drivers there can attach
-// all its volumes beside those that are attached already.
+// all its volumes in addition to those that are attached already.
 //
 //   - Extension points: PreFilter, Filter, Sign.
 //   - Arguments: none.

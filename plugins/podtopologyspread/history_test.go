@@ -48,10 +48,10 @@ func TestTablesFollowHistory(t *testing.T) {
 			}
 			return pl.(*podtopologyspread.Plugin)
 		}
-		veteran := plugin(&fixture.Handle{Snapshot: &h.Slots})
+		veteran := plugin(&fixture.Handle{Snapshot: &h.Nodes})
 		for i := range 150 {
 			h.Step()
-			newcomer := plugin(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Slots.Infos()}})
+			newcomer := plugin(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Nodes.Infos()}})
 			some, mixed := fixture.CheckDecisions(t, veteran, newcomer, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
 			rejected, between = rejected+some, between+mixed
 		}

@@ -12,8 +12,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// SplitByBudgets tells which of the pods, were they evicted one after the other, would exceed a disruption budget, and
-// which would not. Both keep the order. A pod uses up one disruption of every budget that it belongs to, up to the first
+// SplitByBudgets divides pods into those that, were they evicted one after the other, would exceed a disruption budget, and
+// the others. Both keep the order. A pod uses up one disruption of every budget that it belongs to, up to the first
 // that has none left; unless it is on its way out already as far as that budget knows.
 func SplitByBudgets(pods []fwk.PodInfo, budgets []*policyv1.PodDisruptionBudget) (exceeding, others []fwk.PodInfo) {
 	allowances := newAllowances(pods, budgets)

@@ -64,8 +64,8 @@ type Evaluator struct {
 	metrics Metrics
 
 	// lowest has the lowest priority of the pods on each node.
-	lowest *framework.NodeTable[int32]
-	known  knownRuns
+	lowest  *framework.NodeTable[int32]
+	dryRuns dryRunCache
 }
 
 // NewEvaluator returns an Evaluator, and has the informer factory follow pods and disruption budgets. It fails if a
@@ -138,7 +138,7 @@ func (e *Evaluator) Preempt(
 		return nil, fwk.NewStatus(fwk.Unschedulable, ReasonNoCandidate)
 	}
 	e.metrics.VictimsChosen(len(victims[best].Pods))
-	if err := e.evictor.carryOut(ctx, pod, best, victims[best].Pods); err != nil {
+	if err := e.evictor.preempt(ctx, pod, best, victims[best].Pods); err != nil {
 		return nil, fwk.AsStatus(err)
 	}
 	return nominating(best), fwk.NewStatus(fwk.Success,
@@ -147,7 +147,7 @@ func (e *Evaluator) Preempt(
 
 // Preempting reports whether victims of a pod are still being evicted, so that the pod must not be tried again yet. It is
 // cheap enough for PreEnqueue.
-func (e *Evaluator) Preempting(pod *v1.Pod) bool { return e.evictor.busyFor(pod.UID) }
+func (e *Evaluator) Preempting(pod *v1.Pod) bool { return e.evictor.inProgress(pod.UID) }
 
 // nominating is the result that nominates a node, or takes a nomination back.
 func nominating(node string) *fwk.PostFilterResult {
@@ -155,7 +155,7 @@ func nominating(node string) *fwk.PostFilterResult {
 }
 
 // candidates returns the nodes where eviction helps, those first where it stays within the budgets. When there are none,
-// the status says why; it is an error if nobody could find out.
+// the status says why; it is an error if that could not be found out.
 func (e *Evaluator) candidates(
 	ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader,
 ) ([]Candidate, *fwk.Status) {
@@ -171,8 +171,8 @@ func (e *Evaluator) candidates(
 	if err != nil {
 		return nil, fwk.AsStatus(fmt.Errorf("listing nodes to preempt on: %w", err))
 	}
-	found := &verdicts{nodes: promising.nodes}
-	if len(promising.indexes) > 0 {
+	found := &nodeStatuses{nodes: promising.nodes}
+	if len(promising.selected) > 0 {
 		candidates, err := e.search(ctx, state, pod, promising, found)
 		if err != nil {
 			return nil, fwk.AsStatus(err)
@@ -188,31 +188,31 @@ func (e *Evaluator) candidates(
 }
 
 // promising returns the nodes that rejected the pod for a reason that an eviction may remove.
-func (e *Evaluator) promising(nodes fwk.NodeInfoLister, all []fwk.NodeInfo, statuses fwk.NodeToStatusReader) (selection, error) {
-	result := selection{nodes: all}
-	slotted, hasSlots := e.handle.SnapshotSharedLister().(framework.IndexedSnapshot)
-	if known, ok := statuses.(*framework.NodeToStatus); ok && hasSlots {
+func (e *Evaluator) promising(nodes fwk.NodeInfoLister, all []fwk.NodeInfo, statuses fwk.NodeToStatusReader) (nodeSubset, error) {
+	result := nodeSubset{nodes: all}
+	indexed, hasIndexes := e.handle.SnapshotSharedLister().(framework.IndexedSnapshot)
+	if known, ok := statuses.(*framework.NodeToStatus); ok && hasIndexes {
 		if indexes, ok := known.IndexesForStatusCode(all, fwk.Unschedulable); ok {
-			result.indexes, result.slots, result.lister = indexes, slotted.ListOrder(), slotted
+			result.selected, result.nodeIndexes, result.lister = indexes, indexed.ListOrder(), indexed
 			return result, nil
 		}
 	}
 	var err error
 	if result.nodes, err = statuses.NodesForStatusCode(nodes, fwk.Unschedulable); err != nil {
-		return selection{}, err
+		return nodeSubset{}, err
 	}
-	result.indexes = make([]int, len(result.nodes))
-	if hasSlots {
-		result.slots = make([]int, len(result.nodes))
+	result.selected = make([]int, len(result.nodes))
+	if hasIndexes {
+		result.nodeIndexes = make([]int, len(result.nodes))
 	}
 	for i, node := range result.nodes {
-		result.indexes[i] = i
-		if hasSlots {
-			slot, ok := slotted.NodeIndex(node.Node().Name)
+		result.selected[i] = i
+		if hasIndexes {
+			index, ok := indexed.NodeIndex(node.Node().Name)
 			if !ok {
-				return selection{}, fmt.Errorf("node %s is not in the snapshot", node.Node().Name)
+				return nodeSubset{}, fmt.Errorf("node %s is not in the snapshot", node.Node().Name)
 			}
-			result.slots[i] = slot
+			result.nodeIndexes[i] = index
 		}
 	}
 	return result, nil

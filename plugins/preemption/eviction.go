@@ -55,9 +55,9 @@ type eviction struct {
 	last *v1.Pod
 }
 
-// carryOut evicts the victims and withdraws the nominations of less important pods for the node. Unless it is
+// preempt evicts the victims and withdraws the nominations of less important pods for the node. Unless it is
 // synchronous it only begins to, and what fails later makes the pod be tried again.
-func (v *evictor) carryOut(ctx context.Context, preemptor *v1.Pod, node string, victims []*v1.Pod) error {
+func (v *evictor) preempt(ctx context.Context, preemptor *v1.Pod, node string, victims []*v1.Pod) error {
 	e := &eviction{preemptor: preemptor, node: node}
 	for _, victim := range victims {
 		if victim.DeletionTimestamp == nil {
@@ -90,7 +90,7 @@ func (v *evictor) evictNow(ctx context.Context, e *eviction) error {
 
 // evictInBackground leaves one victim for the end, and lets go of the preemptor as soon as that one is on its way out. It
 // is the deletion of victims that brings the preemptor back into the queue. Where none may come after this, because the
-// last victim was not deleted through the API or somebody else had done it before, the preemptor is activated.
+// last victim was not deleted through the API or was deleted before, the preemptor is activated.
 func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 	logger := klog.FromContext(ctx)
 	started := v.clock.Now()
@@ -123,9 +123,9 @@ func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 	}
 }
 
-// busyFor reports whether the evictions for a pod have not come so far that it may be tried again: the last victim is not
+// inProgress reports whether the evictions for a pod have not come so far that it may be tried again: the last victim is not
 // deleted yet, as the informer has it.
-func (v *evictor) busyFor(preemptor types.UID) bool {
+func (v *evictor) inProgress(preemptor types.UID) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e := v.running[preemptor]
@@ -151,11 +151,11 @@ func (v *evictor) evictAll(ctx context.Context, e *eviction, victims []*v1.Pod) 
 	return context.Cause(evicting)
 }
 
-// evict takes back a pod that only the scheduler knows to have a node, and has any other deleted by the API server. It
+// evict cancels the binding of a pod that is not bound yet, and has any other deleted by the API server. It
 // reports whether that deletes it now.
 func (v *evictor) evict(ctx context.Context, e *eviction, victim *v1.Pod) (deleted bool, err error) {
 	note := fmt.Sprintf("Preempted by pod %s on node %s", e.preemptor.UID, e.node)
-	if v.takeBack(victim) {
+	if v.cancelInMemory(victim) {
 		note += " (in kube-scheduler memory)."
 	} else if deleted, err = v.delete(ctx, e.preemptor, victim); !deleted {
 		return false, err
@@ -166,9 +166,9 @@ func (v *evictor) evict(ctx context.Context, e *eviction, victim *v1.Pod) (delet
 	return deleted, nil
 }
 
-// takeBack stops a pod that waits for permission or is about to be bound, so that it goes back to the queue. It returns
+// cancelInMemory stops a pod that waits for permission or is about to be bound, so that it goes back to the queue. It returns
 // false for any other pod.
-func (v *evictor) takeBack(victim *v1.Pod) bool {
+func (v *evictor) cancelInMemory(victim *v1.Pod) bool {
 	if waiting := v.handle.GetWaitingPod(victim.UID); waiting != nil {
 		return waiting.Preempt(v.plugin, "preempted")
 	}

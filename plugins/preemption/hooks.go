@@ -74,7 +74,7 @@ type DefaultHooks struct {
 	percentage, absolute int32
 	eligible             func(node fwk.NodeInfo, victim fwk.PodInfo, preemptor *v1.Pod) bool
 	moreImportant        func(a, b fwk.PodInfo) bool // nil: by priority and age
-	plain                bool                        // neither of the two was given
+	defaultRules         bool                        // neither of the two was given
 
 	mu     sync.Mutex
 	random *rand.Rand // guarded by mu
@@ -89,7 +89,7 @@ func NewDefaultHooks(options HooksOptions) *DefaultHooks {
 		absolute:      options.MinCandidateNodesAbsolute,
 		eligible:      options.IsEligiblePod,
 		moreImportant: options.MoreImportantVictim,
-		plain:         options.IsEligiblePod == nil && options.MoreImportantVictim == nil,
+		defaultRules:  options.IsEligiblePod == nil && options.MoreImportantVictim == nil,
 		random:        rand.New(rand.NewPCG(seedOf(options.Handle), 0)),
 	}
 	if h.percentage == 0 && h.absolute == 0 {

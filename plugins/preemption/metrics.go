@@ -13,7 +13,7 @@ import (
 
 // Metrics is told what preemption does, if the metrics of the framework implement it. Its methods are called concurrently.
 type Metrics interface {
-	// PreemptionAttempted is called whenever it is tried to make room for a pod.
+	// PreemptionAttempted is called for every attempt to preempt for a pod.
 	PreemptionAttempted()
 	// VictimsChosen is called when pods are about to be evicted for another, with their number.
 	VictimsChosen(count int)
@@ -22,12 +22,12 @@ type Metrics interface {
 	EvictionEnded(err error, duration time.Duration)
 }
 
-// noMetrics measures nothing.
-type noMetrics struct{}
+// nopMetrics measures nothing.
+type nopMetrics struct{}
 
-func (noMetrics) PreemptionAttempted()               {}
-func (noMetrics) VictimsChosen(int)                  {}
-func (noMetrics) EvictionEnded(error, time.Duration) {}
+func (nopMetrics) PreemptionAttempted()               {}
+func (nopMetrics) VictimsChosen(int)                  {}
+func (nopMetrics) EvictionEnded(error, time.Duration) {}
 
 // metricsOf is one of the functions that ask a handle for what the official interface does not have.
 func metricsOf(handle fwk.Handle) Metrics {
@@ -36,5 +36,5 @@ func metricsOf(handle fwk.Handle) Metrics {
 			return metrics
 		}
 	}
-	return noMetrics{}
+	return nopMetrics{}
 }

@@ -28,21 +28,21 @@ type dryRun struct {
 
 func (d *dryRun) withinBudgets() bool { return d.victims.NumPDBViolations == 0 }
 
-// selection is some of a list of nodes.
-type selection struct {
+// nodeSubset is some of a list of nodes.
+type nodeSubset struct {
 	nodes []fwk.NodeInfo
-	// lister has the nodes by their slots; nil where nodes is a list of its own, which no plugin has changed.
+	// lister has the nodes by node index; nil where nodes is a list of its own, which no plugin has changed.
 	lister framework.IndexedSnapshot
-	// slots are the slots of all the nodes in the snapshot; nil if it has none.
-	slots []int
+	// nodeIndexes are those of all the nodes in the snapshot; nil if it has none.
+	nodeIndexes []int
 	// indexes are the places in the list of the nodes that are selected.
-	indexes []int
+	selected []int
 }
 
 // at returns the node at an index.
-func (s *selection) at(index int) fwk.NodeInfo {
+func (s *nodeSubset) at(index int) fwk.NodeInfo {
 	if s.lister != nil {
-		return s.lister.NodeAt(s.slots[index])
+		return s.lister.NodeAt(s.nodeIndexes[index])
 	}
 	return s.nodes[index]
 }
@@ -51,44 +51,44 @@ func (s *selection) at(index int) fwk.NodeInfo {
 // within the budgets. Those that do come first. If there are none, what is wrong with the nodes is written to found.
 // Nodes where the dry run failed are passed over; it is an error only if that leaves no candidate.
 func (e *Evaluator) search(
-	ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes selection, found *verdicts,
+	ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes nodeSubset, found *nodeStatuses,
 ) ([]Candidate, error) {
-	total := len(nodes.indexes)
+	total := len(nodes.selected)
 	offset, enough := e.hooks.GetOffsetAndNumCandidates(int32(total))
 	offset, enough = max(offset, 0), max(enough, 1)
-	worth := e.withVictims(pod, nodes, int(offset)%total, found)
-	if len(worth) == 0 {
+	promising := e.nodesWithVictims(pod, nodes, int(offset)%total, found)
+	if len(promising) == 0 {
 		return nil, nil
 	}
 	budgets, err := e.listBudgets()
 	if err != nil {
 		return nil, err
 	}
-	runs := make([]dryRun, len(worth))
-	e.known.use(e, state, pod, budgets, func(known []dryRun) {
-		e.tryNodes(ctx, state, pod, nodes, worth, enough, budgets, known, runs)
+	runs := make([]dryRun, len(promising))
+	e.dryRuns.use(e, state, pod, budgets, func(known []dryRun) {
+		e.dryRunNodes(ctx, state, pod, nodes, promising, enough, budgets, known, runs)
 	})
-	if err := context.Cause(ctx); err != nil { // nodes that were not looked at must not count as hopeless
+	if err := context.Cause(ctx); err != nil { // nodes that were not looked at must not count as rejected
 		return nil, fmt.Errorf("looking for nodes to preempt on: %w", err)
 	}
-	return sortOut(runs, worth, int(enough), found)
+	return candidatesOf(runs, promising, int(enough), found)
 }
 
-// tryNodes tries nodes, or recalls what came of it before, until there are enough candidates.
-func (e *Evaluator) tryNodes(
-	ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes selection, worth []int, enough int32,
+// dryRunNodes tries nodes, or recalls what came of it before, until there are enough candidates.
+func (e *Evaluator) dryRunNodes(
+	ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes nodeSubset, promising []int, enough int32,
 	budgets []*policyv1.PodDisruptionBudget, known, runs []dryRun,
 ) {
 	var within, beyond atomic.Int32
 	searching, stop := context.WithCancel(ctx)
 	defer stop()
 	try := func(i int) {
-		index := worth[i]
-		var recalled *dryRun
+		index := promising[i]
+		var cached *dryRun
 		if known != nil {
-			recalled = &known[nodes.slots[index]]
+			cached = &known[nodes.nodeIndexes[index]]
 		}
-		runs[i] = e.tryOrRecall(ctx, state, pod, nodes.at(index), budgets, recalled)
+		runs[i] = e.dryRunCached(ctx, state, pod, nodes.at(index), budgets, cached)
 		switch run := &runs[i]; {
 		case run.victims == nil:
 			return
@@ -101,63 +101,63 @@ func (e *Evaluator) tryNodes(
 			stop()
 		}
 	}
-	e.handle.Parallelizer().Until(searching, len(worth), try, e.plugin)
+	e.handle.Parallelizer().Until(searching, len(promising), try, e.plugin)
 }
 
-// withVictims returns the indexes of the selected nodes, from the one at offset on and around, without those that have no
-// pod of lower priority, which are hopeless. Only the default way to find victims is known to need such pods.
-func (e *Evaluator) withVictims(pod *v1.Pod, nodes selection, offset int, found *verdicts) []int {
+// nodesWithVictims returns the indexes of the selected nodes, from the one at offset on and around, without those that have no
+// pod of lower priority: eviction cannot help there. Only the default way to find victims is known to need such pods.
+func (e *Evaluator) nodesWithVictims(pod *v1.Pod, nodes nodeSubset, offset int, found *nodeStatuses) []int {
 	var lowest []int32
-	if lister, ok := e.handle.SnapshotSharedLister().(framework.IndexedSnapshot); ok && nodes.slots != nil {
+	if lister, ok := e.handle.SnapshotSharedLister().(framework.IndexedSnapshot); ok && nodes.nodeIndexes != nil {
 		if _, ok := e.hooks.(*DefaultHooks); ok {
 			lowest = e.lowest.Rows(lister)
 		}
 	}
-	var worth []int
+	var promising []int
 	priority := corev1helpers.PodPriority(pod)
-	var hopeless *fwk.Status
-	for i := range nodes.indexes {
-		index := nodes.indexes[(offset+i)%len(nodes.indexes)]
-		if lowest == nil || lowest[nodes.slots[index]] < priority {
-			worth = append(worth, index)
+	var noVictims *fwk.Status
+	for i := range nodes.selected {
+		index := nodes.selected[(offset+i)%len(nodes.selected)]
+		if lowest == nil || lowest[nodes.nodeIndexes[index]] < priority {
+			promising = append(promising, index)
 			continue
 		}
-		if hopeless == nil {
-			hopeless = fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonNoVictims)
+		if noVictims == nil {
+			noVictims = fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonNoVictims)
 		}
-		found.set(index, hopeless)
+		found.set(index, noVictims)
 	}
-	return worth
+	return promising
 }
 
-// verdicts is why the nodes of a list are no candidates.
-type verdicts struct {
+// nodeStatuses is why the nodes of a list are no candidates.
+type nodeStatuses struct {
 	nodes []fwk.NodeInfo
 	// which has an index in different plus one for each node; zero for nodes that were not looked at.
-	which     []int32
+	numbers   []int32
 	different []*fwk.Status
 }
 
 // set says what is wrong with the node at an index.
-func (v *verdicts) set(index int, status *fwk.Status) {
-	if v.which == nil {
-		v.which = make([]int32, len(v.nodes))
+func (v *nodeStatuses) set(index int, status *fwk.Status) {
+	if v.numbers == nil {
+		v.numbers = make([]int32, len(v.nodes))
 	}
 	if last := len(v.different) - 1; last < 0 || v.different[last] != status {
 		v.different = append(v.different, status)
 	}
-	v.which[index] = int32(len(v.different))
+	v.numbers[index] = int32(len(v.different))
 }
 
 // statuses returns the verdicts by node. No eviction helps on the nodes that were not looked at.
-func (v *verdicts) statuses() *framework.NodeToStatus {
-	result := framework.NewNodeStatusList(v.nodes, nil, v.which, v.different)
+func (v *nodeStatuses) statuses() *framework.NodeToStatus {
+	result := framework.NewNodeStatusList(v.nodes, nil, v.numbers, v.different)
 	result.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonNotHelpful))
 	return result
 }
 
-// tryNode finds the victims on a copy of one node.
-func (e *Evaluator) tryNode(
+// dryRun finds the victims on a copy of one node.
+func (e *Evaluator) dryRun(
 	ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, budgets []*policyv1.PodDisruptionBudget,
 ) dryRun {
 	run := dryRun{node: node.Node().Name}
@@ -177,9 +177,9 @@ func withoutVictims(node string) error {
 	return fmt.Errorf("expected at least one victim pod on node %q", node)
 }
 
-// sortOut makes candidates of the dry runs that found victims, at most enough within the budgets and as many beyond. The
+// candidatesOf makes candidates of the dry runs that found victims, at most enough within the budgets and as many beyond. The
 // indexes are those of the nodes that the runs were made on.
-func sortOut(runs []dryRun, indexes []int, enough int, found *verdicts) ([]Candidate, error) {
+func candidatesOf(runs []dryRun, indexes []int, enough int, found *nodeStatuses) ([]Candidate, error) {
 	var within, beyond []Candidate
 	var errs []error
 	for i := range runs {

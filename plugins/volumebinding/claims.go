@@ -34,7 +34,7 @@ func (pl *Plugin) hasClaims(pod *v1.Pod) (bool, error) {
 }
 
 func (pl *Plugin) checkClaim(pod *v1.Pod, volume *v1.Volume, name string) error {
-	claim, err := pl.claimsNow.PersistentVolumeClaims(pod.Namespace).Get(name)
+	claim, err := pl.claimLister.PersistentVolumeClaims(pod.Namespace).Get(name)
 	switch {
 	case apierrors.IsNotFound(err) && volume.Ephemeral != nil:
 		return fmt.Errorf("waiting for ephemeral volume controller to create the persistentvolumeclaim %q", name)
@@ -56,7 +56,7 @@ type sortedClaims struct {
 	bound []*v1.PersistentVolumeClaim
 	// delayed claims are bound when the pod has a node.
 	delayed []*v1.PersistentVolumeClaim
-	// immediate claims should have been bound by somebody else.
+	// immediate claims should have been bound by the PV controller.
 	immediate []*v1.PersistentVolumeClaim
 }
 

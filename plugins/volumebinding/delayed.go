@@ -41,10 +41,10 @@ type delayedClaim struct {
 	// node is where an earlier attempt asked for a volume, if assigned is set. The claim has to stay there.
 	node     string
 	assigned bool
-	// candidates are the volumes that may be chosen, by name: those of its class that nobody else has.
+	// candidates are the volumes that may be chosen, by name: those of its class that no other claim has.
 	candidates []*v1.PersistentVolume
-	// offer looks at the storage class, when it is first called.
-	offer func() (*offer, error)
+	// provisioner looks at the storage class, when it is first called.
+	provisioner func() (*provisioner, error)
 }
 
 // prepare looks up what can be bound to claims, and orders them: those first that have to stay on a node, the others by
@@ -58,7 +58,7 @@ func (pl *Plugin) prepare(claims []*v1.PersistentVolumeClaim) ([]*delayedClaim, 
 		}
 		d := &delayedClaim{PersistentVolumeClaim: claim, candidates: candidates}
 		d.node, d.assigned = claim.Annotations[storagevolume.AnnSelectedNode]
-		d.offer = sync.OnceValues(func() (*offer, error) { return pl.offerFor(claim) })
+		d.provisioner = sync.OnceValues(func() (*provisioner, error) { return pl.provisionerFor(claim) })
 		prepared = append(prepared, d)
 	}
 	slices.SortStableFunc(prepared, func(a, b *delayedClaim) int {
@@ -119,11 +119,11 @@ func planDelayed(delayed []*delayedClaim, node *v1.Node) (p *plan, reason string
 		p.bindings = append(p.bindings, binding{claim: claim.PersistentVolumeClaim, volume: volume})
 	}
 	for _, claim := range unmatched {
-		offer, err := claim.offer()
+		provisioner, err := claim.provisioner()
 		if err != nil {
 			return nil, "", err
 		}
-		capacity, reason := offer.on(node)
+		capacity, reason := provisioner.provisionOn(node)
 		if reason != "" {
 			return nil, reason, nil
 		}

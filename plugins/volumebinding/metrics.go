@@ -26,10 +26,10 @@ const (
 	StagePreBind = "bind"
 )
 
-// noMetrics measures nothing.
-type noMetrics struct{}
+// nopMetrics measures nothing.
+type nopMetrics struct{}
 
-func (noMetrics) StageFailed(string) {}
+func (nopMetrics) StageFailed(string) {}
 
 // metricsOf returns the metrics of a framework, as far as they are about volumes. Other frameworks than this module's
 // have none.
@@ -39,5 +39,5 @@ func metricsOf(handle fwk.Handle) Metrics {
 			return metrics
 		}
 	}
-	return noMetrics{}
+	return nopMetrics{}
 }

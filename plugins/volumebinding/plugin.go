@@ -65,7 +65,7 @@ import (
 const Name = "VolumeBinding"
 
 const (
-	// ReasonUnboundImmediate is why a pod is rejected with a claim that somebody else should have bound.
+	// ReasonUnboundImmediate is why a pod is rejected with a claim that the PV controller should have bound.
 	ReasonUnboundImmediate = "pod has unbound immediate PersistentVolumeClaims"
 	// ReasonNodeConflict is why a node is rejected from which a volume of the pod can't be reached.
 	ReasonNodeConflict = "node(s) didn't match PersistentVolume's node affinity"
@@ -97,10 +97,10 @@ type Plugin struct {
 	client  clientset.Interface
 	metrics Metrics
 
-	// claims and volumes show what pods that are being bound will change; claimsNow does not.
-	claims    *assumed.Cache[*v1.PersistentVolumeClaim]
-	volumes   *assumed.Cache[*v1.PersistentVolume]
-	claimsNow listersv1.PersistentVolumeClaimLister
+	// claims and volumes show what pods that are being bound will change; claimLister does not.
+	claims      *assumed.Cache[*v1.PersistentVolumeClaim]
+	volumes     *assumed.Cache[*v1.PersistentVolume]
+	claimLister listersv1.PersistentVolumeClaimLister
 
 	pods       listersv1.PodLister
 	nodes      listersv1.NodeLister
@@ -110,8 +110,8 @@ type Plugin struct {
 	csiNodes   podvolumes.CSINodes
 	translator csitranslation.CSITranslator
 
-	shape   polyline.Line
-	waiting *waitingRoom
+	shape  polyline.Line
+	waiter *bindWaiter
 }
 
 // New builds the plugin from *configv1.VolumeBindingArgs, where nil means all defaults. It fails if the handle has no
@@ -130,27 +130,27 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	}
 	core, storage := cluster.Core().V1(), cluster.Storage().V1()
 	pl := &Plugin{
-		client:     handle.ClientSet(),
-		metrics:    metricsOf(handle),
-		claimsNow:  core.PersistentVolumeClaims().Lister(),
-		pods:       core.Pods().Lister(),
-		nodes:      core.Nodes().Lister(),
-		classes:    storage.StorageClasses().Lister(),
-		drivers:    storage.CSIDrivers().Lister(),
-		capacities: storage.CSIStorageCapacities().Lister(),
-		csiNodes:   podvolumes.NewCSINodes(handle, cluster),
-		translator: csitranslation.New(),
-		shape:      polyline.New(args.Shape),
+		client:      handle.ClientSet(),
+		metrics:     metricsOf(handle),
+		claimLister: core.PersistentVolumeClaims().Lister(),
+		pods:        core.Pods().Lister(),
+		nodes:       core.Nodes().Lister(),
+		classes:     storage.StorageClasses().Lister(),
+		drivers:     storage.CSIDrivers().Lister(),
+		capacities:  storage.CSIStorageCapacities().Lister(),
+		csiNodes:    podvolumes.NewCSINodes(handle, cluster),
+		translator:  csitranslation.New(),
+		shape:       polyline.New(args.Shape),
 	}
 	timeout := time.Duration(ptr.Deref(args.BindTimeoutSeconds, defaultBindTimeout)) * time.Second
 	if err := pl.listen(cluster, timeout); err != nil {
 		return nil, err
 	}
-	pl.waiting.hopeless = standsStill(handle)
+	pl.waiter.clockStandsStill = standsStill(handle)
 	return pl, nil
 }
 
-// standsStill reports whether the clock of the handle only moves when no plugin is at work, as in a simulation. To wait for
+// standsStill reports whether the clock of the handle only moves when no plugin is running, as in a simulation. To wait for
 // anything would be to wait forever.
 func standsStill(handle fwk.Handle) bool {
 	timed, ok := handle.(interface {
@@ -177,7 +177,7 @@ func (pl *Plugin) listen(cluster informers.SharedInformerFactory, timeout time.D
 	if pl.volumes, err = assumed.New[*v1.PersistentVolume](v1.Resource("persistentvolume"), volumes); err != nil {
 		return err
 	}
-	if pl.waiting, err = newWaitingRoom(clock.RealClock{}, timeout, claims, volumes); err != nil {
+	if pl.waiter, err = newBindWaiter(clock.RealClock{}, timeout, claims, volumes); err != nil {
 		return fmt.Errorf("listening to changes of claims and volumes: %w", err)
 	}
 	return nil
@@ -185,7 +185,7 @@ func (pl *Plugin) listen(cluster informers.SharedInformerFactory, timeout time.D
 
 // Close makes the plugin stop listening to the informers.
 func (pl *Plugin) Close() error {
-	return errors.Join(pl.claims.Close(), pl.volumes.Close(), pl.waiting.close())
+	return errors.Join(pl.claims.Close(), pl.volumes.Close(), pl.waiter.close())
 }
 
 // Name implements fwk.Plugin.

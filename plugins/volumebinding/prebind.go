@@ -33,7 +33,7 @@ func (pl *Plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *v
 func (pl *Plugin) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
 	p, err := reservedPlan(state, nodeName)
 	if err == nil && p != nil {
-		if err = pl.carryOut(ctx, p, pod, nodeName); err != nil {
+		if err = pl.bindVolumes(ctx, p, pod, nodeName); err != nil {
 			pl.metrics.StageFailed(StagePreBind)
 		}
 	}
@@ -59,12 +59,12 @@ func reservedPlan(state fwk.CycleState, nodeName string) (*plan, error) {
 	return p, nil
 }
 
-func (pl *Plugin) carryOut(ctx context.Context, p *plan, pod *v1.Pod, nodeName string) error {
+func (pl *Plugin) bindVolumes(ctx context.Context, p *plan, pod *v1.Pod, nodeName string) error {
 	if err := pl.write(ctx, p); err != nil {
 		return err
 	}
 	logger := klog.FromContext(ctx)
-	return pl.waiting.until(ctx, func() (bool, error) { return pl.carriedOut(logger, p, pod, nodeName) })
+	return pl.waiter.wait(ctx, func() (bool, error) { return pl.bindingComplete(logger, p, pod, nodeName) })
 }
 
 // write updates the volumes and claims of a plan, and puts what the API server made of them into the plan. If it fails,

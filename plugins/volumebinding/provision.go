@@ -19,13 +19,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// offer is where a storage class can make a volume for a claim.
-type offer struct {
+// provisioner is where a storage class can make a volume for a claim.
+type provisioner struct {
 	// never is set if the class makes no volumes.
 	never bool
 	// topologies are the nodes that the class allows, one of them; nil allows all.
 	topologies []labels.Selector
-	// limited is set if the driver tells how much storage there is. Then capacities are those that are large enough.
+	// limited is set if the driver reports how much storage there is. Then capacities are those that are large enough.
 	limited    bool
 	capacities []reachableCapacity
 }
@@ -36,9 +36,9 @@ type reachableCapacity struct {
 	nodes labels.Selector
 }
 
-// offerFor returns what the storage class of a claim offers. It fails if the claim has no class, or one that does not
+// provisionerFor returns where the storage class of a claim can make a volume. It fails if the claim has no class, or one that does not
 // exist.
-func (pl *Plugin) offerFor(claim *v1.PersistentVolumeClaim) (*offer, error) {
+func (pl *Plugin) provisionerFor(claim *v1.PersistentVolumeClaim) (*provisioner, error) {
 	name := storagevolume.GetPersistentVolumeClaimClass(claim)
 	if name == "" {
 		return nil, fmt.Errorf("no class for claim %q", claimKey(claim))
@@ -48,9 +48,9 @@ func (pl *Plugin) offerFor(claim *v1.PersistentVolumeClaim) (*offer, error) {
 		return nil, fmt.Errorf("failed to find storage class %q", name)
 	}
 	if class.Provisioner == "" || class.Provisioner == storagevolume.NotSupportedProvisioner {
-		return &offer{never: true}, nil
+		return &provisioner{never: true}, nil
 	}
-	o := &offer{topologies: allowedNodes(class.AllowedTopologies)}
+	o := &provisioner{topologies: allowedNodes(class.AllowedTopologies)}
 	request, requested := claim.Spec.Resources.Requests[v1.ResourceStorage]
 	if !requested {
 		return o, nil
@@ -101,9 +101,9 @@ func largestVolume(capacity *storagev1.CSIStorageCapacity) *resource.Quantity {
 	return capacity.Capacity
 }
 
-// on returns why no volume can be made on a node. If one can, the reason is empty, and capacity is the storage that it
+// provisionOn returns why no volume can be made on a node. If one can, the reason is empty, and capacity is the storage that it
 // comes from, nil if that is not known.
-func (o *offer) on(node *v1.Node) (capacity *storagev1.CSIStorageCapacity, reason string) {
+func (o *provisioner) provisionOn(node *v1.Node) (capacity *storagev1.CSIStorageCapacity, reason string) {
 	nodeLabels := labels.Set(node.Labels)
 	if o.never || o.topologies != nil && !slices.ContainsFunc(o.topologies, func(nodes labels.Selector) bool { return nodes.Matches(nodeLabels) }) {
 		return nil, ReasonNoVolume

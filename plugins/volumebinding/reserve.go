@@ -15,7 +15,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
 
-// Reserve implements fwk.ReservePlugin: it assumes the plan for the node, so that other pods see it carried out already.
+// Reserve implements fwk.ReservePlugin: it assumes the plan for the node, so that other pods see its claims as bound already.
 func (pl *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
 	ofPod, err := statedata.Read[*podState](state, stateKey)
 	if err != nil {

@@ -23,7 +23,7 @@ type podState struct {
 	mu sync.Mutex
 	// plans has the nodes that passed Filter.
 	plans map[string]*plan
-	// allBound tells, after Reserve, that there is nothing to do for PreBind.
+	// allBound says, after Reserve, that there is nothing to do for PreBind.
 	allBound bool
 }
 

@@ -49,7 +49,7 @@ func afterPodDeleted(_ klog.Logger, pod *v1.Pod, deleted, _ *v1.Pod) (fwk.Queuei
 	return fwk.QueueSkip, nil
 }
 
-// afterNodeDeleted wakes the pod if it names a claim: who used it on that node is in nobody's way any more, even before
+// afterNodeDeleted wakes the pod if it names a claim: the pod that used it on that node no longer keeps others from it, even before
 // it is deleted itself.
 func afterNodeDeleted(_ klog.Logger, pod *v1.Pod, deleted, _ *v1.Node) (fwk.QueueingHint, error) {
 	namesClaim := func(volume v1.Volume) bool { return volume.PersistentVolumeClaim != nil }

@@ -11,7 +11,7 @@ import (
 )
 
 // Informers returns the informer factory of the handle that a plugin is built with. It fails if there is none: without
-// the objects that the plugin reads it would place pods wrongly, and nobody would notice. What names these objects for
+// the objects that the plugin reads it would place pods wrongly, and without an error. What names these objects for
 // the error.
 func Informers(plugin, what string, handle fwk.Handle) (informers.SharedInformerFactory, error) {
 	if handle != nil {

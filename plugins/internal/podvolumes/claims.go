@@ -49,7 +49,7 @@ func Uses(pod *v1.Pod, claim *v1.PersistentVolumeClaim) bool {
 }
 
 // LookupStatus is the verdict on a pod for which an object could not be looked up: nothing on a node can help if the
-// object does not exist, and the scheduler is at fault otherwise.
+// object does not exist, and it is an internal error otherwise.
 func LookupStatus(err error) *fwk.Status {
 	if apierrors.IsNotFound(err) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, err.Error())

@@ -11,30 +11,30 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// Weighed is one of the resources that a profile wants nodes to be scored by.
-type Weighed struct {
+// WeightedResource is one of the resources that a profile wants nodes to be scored by.
+type WeightedResource struct {
 	Name   v1.ResourceName
 	Weight int64
 	// scalar resources don't count for pods that don't ask for them.
 	scalar bool
 }
 
-// NewWeighed returns the resources of plugin arguments, in their order.
-func NewWeighed(specs []configv1.ResourceSpec) []Weighed {
-	weighed := make([]Weighed, len(specs))
+// NewWeightedResources returns the resources of plugin arguments, in their order.
+func NewWeightedResources(specs []configv1.ResourceSpec) []WeightedResource {
+	resources := make([]WeightedResource, len(specs))
 	for i, spec := range specs {
 		name := v1.ResourceName(spec.Name)
-		weighed[i] = Weighed{Name: name, Weight: spec.Weight, scalar: framework.IsScalarResourceName(name)}
+		resources[i] = WeightedResource{Name: name, Weight: spec.Weight, scalar: framework.IsScalarResourceName(name)}
 	}
-	return weighed
+	return resources
 }
 
-// Requested returns the quantity of each weighed resource in a list, zero for absent ones.
-func Requested(weighed []Weighed, list v1.ResourceList) []int64 {
-	requested := make([]int64, len(weighed))
-	for i := range weighed {
-		quantity := list[weighed[i].Name]
-		if weighed[i].Name == v1.ResourceCPU {
+// Requested returns the quantity of each resource in a list, zero for absent ones.
+func Requested(resources []WeightedResource, list v1.ResourceList) []int64 {
+	requested := make([]int64, len(resources))
+	for i := range resources {
+		quantity := list[resources[i].Name]
+		if resources[i].Name == v1.ResourceCPU {
 			requested[i] = quantity.MilliValue()
 		} else {
 			requested[i] = quantity.Value()
@@ -45,7 +45,7 @@ func Requested(weighed []Weighed, list v1.ResourceList) []int64 {
 
 // Allocatable returns how much of the resource the node has for pods, and zero if the resource does not count for a pod
 // that requests that much of it: the node has none, or the pod asks for none of a scalar resource.
-func (w *Weighed) Allocatable(nodeInfo fwk.NodeInfo, requested int64) int64 {
+func (w *WeightedResource) Allocatable(nodeInfo fwk.NodeInfo, requested int64) int64 {
 	if w.scalar && requested == 0 {
 		return 0
 	}
@@ -53,7 +53,7 @@ func (w *Weighed) Allocatable(nodeInfo fwk.NodeInfo, requested int64) int64 {
 }
 
 // IsComputeResource reports whether the resource is CPU or memory.
-func (w *Weighed) IsComputeResource() bool {
+func (w *WeightedResource) IsComputeResource() bool {
 	return w.Name == v1.ResourceCPU || w.Name == v1.ResourceMemory
 }
 

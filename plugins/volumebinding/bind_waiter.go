@@ -17,24 +17,24 @@ import (
 // checkInterval is how often a condition is checked while no claim or volume changes: it may also depend on nodes and pods.
 const checkInterval = time.Second
 
-// waitingRoom is where pods wait for their claims to be bound.
-type waitingRoom struct {
+// bindWaiter waits until the claims of pods are bound.
+type bindWaiter struct {
 	clock   clock.WithTicker
 	timeout time.Duration
-	// hopeless tells that nothing changes while somebody waits.
-	hopeless bool
-	// leave ends the listening to informers.
-	leave []func() error
+	// clockStandsStill is set if nothing changes while a pod waits.
+	clockStandsStill bool
+	// unregister removes the handlers from the informers.
+	unregister []func() error
 
 	mu sync.Mutex
-	// changed is closed at the next change of any claim or volume; nil while nobody waits for it.
+	// changed is closed at the next change of any claim or volume; nil while no pod waits for it.
 	changed chan struct{}
 }
 
-// newWaitingRoom returns a room where pods wait up to the timeout and are woken by all changes of the informers.
-func newWaitingRoom(clock clock.WithTicker, timeout time.Duration, wakers ...clientcache.SharedIndexInformer) (*waitingRoom, error) {
-	w := &waitingRoom{clock: clock, timeout: timeout}
-	for _, informer := range wakers {
+// newBindWaiter returns a waiter with a timeout, which checks again after every change that the informers see.
+func newBindWaiter(clock clock.WithTicker, timeout time.Duration, informers ...clientcache.SharedIndexInformer) (*bindWaiter, error) {
+	w := &bindWaiter{clock: clock, timeout: timeout}
+	for _, informer := range informers {
 		registration, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
 			AddFunc:    func(any) { w.wake() },
 			UpdateFunc: func(any, any) { w.wake() },
@@ -43,22 +43,22 @@ func newWaitingRoom(clock clock.WithTicker, timeout time.Duration, wakers ...cli
 		if err != nil {
 			return nil, err
 		}
-		w.leave = append(w.leave, func() error { return informer.RemoveEventHandler(registration) })
+		w.unregister = append(w.unregister, func() error { return informer.RemoveEventHandler(registration) })
 	}
 	return w, nil
 }
 
-func (w *waitingRoom) close() error {
+func (w *bindWaiter) close() error {
 	var errs []error
-	for _, leave := range w.leave {
-		errs = append(errs, leave())
+	for _, unregister := range w.unregister {
+		errs = append(errs, unregister())
 	}
 	return errors.Join(errs...)
 }
 
-// until returns when the condition is met or fails, when the timeout is over, or when the context ends. The condition is
+// wait returns when the condition is met or fails, when the timeout is over, or when the context ends. The condition is
 // checked at once, and then whenever something changes; where nothing can change, that is all.
-func (w *waitingRoom) until(ctx context.Context, met func() (bool, error)) error {
+func (w *bindWaiter) wait(ctx context.Context, met func() (bool, error)) error {
 	start := w.clock.Now()
 	timeout := w.clock.NewTimer(w.timeout)
 	defer timeout.Stop()
@@ -70,7 +70,7 @@ func (w *waitingRoom) until(ctx context.Context, met func() (bool, error)) error
 		if done, err := met(); done || err != nil {
 			return err
 		}
-		if w.hopeless {
+		if w.clockStandsStill {
 			return fmt.Errorf("the claims are not bound, and nothing binds them while the pod waits: %w", context.DeadlineExceeded)
 		}
 		select {
@@ -85,7 +85,7 @@ func (w *waitingRoom) until(ctx context.Context, met func() (bool, error)) error
 	}
 }
 
-func (w *waitingRoom) nextChange() <-chan struct{} {
+func (w *bindWaiter) nextChange() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.changed == nil {
@@ -94,7 +94,7 @@ func (w *waitingRoom) nextChange() <-chan struct{} {
 	return w.changed
 }
 
-func (w *waitingRoom) wake() {
+func (w *bindWaiter) wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.changed != nil {

@@ -14,11 +14,11 @@ import (
 
 // Where nothing can change while somebody waits, nobody waits.
 func TestNothingToWaitFor(t *testing.T) {
-	room := &waitingRoom{clock: clock.RealClock{}, timeout: time.Minute, hopeless: true}
-	if err := room.until(t.Context(), func() (bool, error) { return false, nil }); !errors.Is(err, context.DeadlineExceeded) {
+	room := &bindWaiter{clock: clock.RealClock{}, timeout: time.Minute, clockStandsStill: true}
+	if err := room.wait(t.Context(), func() (bool, error) { return false, nil }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the error of a timeout", err)
 	}
-	if err := room.until(t.Context(), func() (bool, error) { return true, nil }); err != nil {
+	if err := room.wait(t.Context(), func() (bool, error) { return true, nil }); err != nil {
 		t.Errorf("what is done already failed: %v", err)
 	}
 }

@@ -18,13 +18,13 @@ func NewWithoutScoring(ctx context.Context, object apiruntime.Object, handle fwk
 	if err != nil {
 		return nil, err
 	}
-	return unscored{plugin.(*Plugin)}, nil
+	return withoutScoring{plugin.(*Plugin)}, nil
 }
 
-// unscored is the plugin without its scores.
-type unscored struct{ *Plugin }
+// withoutScoring is the plugin without its scores.
+type withoutScoring struct{ *Plugin }
 
 // PreScore implements fwk.PreScorePlugin: it has Score skipped.
-func (unscored) PreScore(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) *fwk.Status {
+func (withoutScoring) PreScore(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) *fwk.Status {
 	return fwk.NewStatus(fwk.Skip)
 }

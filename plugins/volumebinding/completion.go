@@ -14,9 +14,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// carriedOut reports whether a plan that was written is carried out, as far as the informers show. It fails if it never
+// bindingComplete reports whether the claims of a plan that was written are bound, as far as the informers show. It fails if it never
 // will be.
-func (pl *Plugin) carriedOut(logger klog.Logger, p *plan, pod *v1.Pod, nodeName string) (bool, error) {
+func (pl *Plugin) bindingComplete(logger klog.Logger, p *plan, pod *v1.Pod, nodeName string) (bool, error) {
 	node, err := pl.nodes.Get(nodeName)
 	if err != nil {
 		return false, fmt.Errorf("looking up node %q: %w", nodeName, err)
