@@ -193,7 +193,7 @@ func (f *fixture) park(pod *v1.Pod, rejectors ...string) {
 func (f *fixture) parkReady(pod *v1.Pod, rejectors ...string) {
 	f.t.Helper()
 	f.park(pod, rejectors...)
-	f.step(DefaultMaxBackoff + 2*time.Second)
+	f.step(defaultMaxBackoff + 2*time.Second)
 }
 
 func (f *fixture) pool(name string) Pool {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestFlushUnschedulable(t *testing.T) {
-	const wait = DefaultMaxInUnschedulable
+	const wait = defaultMaxInUnschedulable
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
 	f.park(newPod("first"), "P")
 	f.step(time.Second)
@@ -58,7 +58,7 @@ func TestFlushedPodRespectsItsBackoff(t *testing.T) {
 }
 
 func TestGatedPodIsCheckedOncePerUnschedulableTimeout(t *testing.T) {
-	const wait = DefaultMaxInUnschedulable
+	const wait = defaultMaxInUnschedulable
 	shut := true
 	gate := gatedWhile("Gate", &shut, nodeAdded)
 	f := newFixture(t, withPlugins(gate))
@@ -94,7 +94,7 @@ func TestNextFlush(t *testing.T) {
 	}
 	wantEqual(t, "empty", next(), 0)
 	f.park(newPod("waits"), "P")
-	wantEqual(t, "waiting", next(), DefaultMaxInUnschedulable+1)
+	wantEqual(t, "waiting", next(), defaultMaxInUnschedulable+1)
 	f.Add(newPod("error"))
 	info := f.pop("error")
 	info.ConsecutiveErrorsCount = 2

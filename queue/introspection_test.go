@@ -32,13 +32,13 @@ func TestLookup(t *testing.T) {
 		"active":  {Pool: PoolActive, Since: now, Pod: active},
 		"parked": {
 			Pool: PoolUnschedulable, Since: start, Attempts: 1, Pod: parked, UnschedulablePlugins: []string{"P"}, PendingPlugins: []string{"Q"},
-			BackoffExpiration: start.Add(time.Second), UnschedulableTimeoutAt: start.Add(DefaultMaxInUnschedulable + 1),
+			BackoffExpiration: start.Add(time.Second), UnschedulableTimeoutAt: start.Add(defaultMaxInUnschedulable + 1),
 		},
 		"failed": {Pool: PoolBackoff, Since: now, Attempts: 1, Pod: failed, BackoffExpiration: now.Add(time.Second)},
 		"flying": {Pool: PoolInFlight, Since: now, Attempts: 1},
 		"gated": {
 			Pool: PoolGated, Since: now, Pod: gated, UnschedulablePlugins: []string{"Gate"}, GatingPlugin: "Gate",
-			UnschedulableTimeoutAt: now.Add(DefaultMaxInUnschedulable + 1),
+			UnschedulableTimeoutAt: now.Add(defaultMaxInUnschedulable + 1),
 		},
 	} {
 		got, ok := f.Lookup("default", name)

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// DefaultInitialBackoff is how long a pod waits after its first failed attempt.
-	DefaultInitialBackoff = time.Second
-	// DefaultMaxBackoff is how long it waits at most, after many of them.
-	DefaultMaxBackoff = 10 * time.Second
-	// DefaultMaxInUnschedulable is how long a pod waits for an event at most.
-	DefaultMaxInUnschedulable = 5 * time.Minute
-	// DefaultMaxInFlightEvents is how many events are kept for pods in flight.
-	DefaultMaxInFlightEvents = 20_000
+	// defaultInitialBackoff is how long a pod waits after its first failed attempt.
+	defaultInitialBackoff = time.Second
+	// defaultMaxBackoff is how long it waits at most, after many of them.
+	defaultMaxBackoff = 10 * time.Second
+	// defaultMaxInUnschedulable is how long a pod waits for an event at most.
+	defaultMaxInUnschedulable = 5 * time.Minute
+	// defaultMaxInFlightEvents is how many events are kept for pods in flight.
+	defaultMaxInFlightEvents = 20_000
 )
 
 // Options says how a [Queue] works. The zero value is a queue without profiles, with defaults.
@@ -41,12 +41,12 @@ type Options struct {
 	// Nominator knows the nominated pods; the queue keeps it up to date. Nil means NewNominator(nil).
 	Nominator *Nominator
 	// InitialBackoff is how long a pod waits after its first failed attempt. It doubles with every attempt, up to
-	// MaxBackoff. Zero means the default; a negative MaxBackoff means no backoff at all.
+	// MaxBackoff. Zero means one and ten seconds; a negative MaxBackoff means no backoff at all.
 	InitialBackoff, MaxBackoff time.Duration
-	// MaxInUnschedulable is how long a pod waits for an event until it is tried again without one; zero means the default.
+	// MaxInUnschedulable is how long a pod waits for an event until it is tried again without one; zero means five minutes.
 	MaxInUnschedulable time.Duration
 	// MaxInFlightEvents bounds the events that are kept for pods in flight. A pod for which more were kept since it was
-	// popped is tried again after its backoff if it fails, whatever they were. Zero means the default. Fewer are kept if
+	// popped is tried again after its backoff if it fails, whatever they were. Zero means 20,000. Fewer are kept if
 	// they and their objects would take more than about 12 MiB.
 	MaxInFlightEvents int
 	// DisablePopFromBackoff has Pop wait while the only pods that could be tried are backing off. By default those that
@@ -83,16 +83,16 @@ func (o Options) withDefaults() (Options, error) {
 			*value = byDefault
 		}
 	}
-	duration("InitialBackoff", &o.InitialBackoff, DefaultInitialBackoff)
-	duration("MaxInUnschedulable", &o.MaxInUnschedulable, DefaultMaxInUnschedulable)
+	duration("InitialBackoff", &o.InitialBackoff, defaultInitialBackoff)
+	duration("MaxInUnschedulable", &o.MaxInUnschedulable, defaultMaxInUnschedulable)
 	if o.MaxBackoff == 0 {
-		o.MaxBackoff = DefaultMaxBackoff
+		o.MaxBackoff = defaultMaxBackoff
 	}
 	if o.MaxInFlightEvents < 0 {
 		errs = append(errs, fmt.Errorf("MaxInFlightEvents is %d, but must not be negative", o.MaxInFlightEvents))
 	}
 	if o.MaxInFlightEvents == 0 {
-		o.MaxInFlightEvents = DefaultMaxInFlightEvents
+		o.MaxInFlightEvents = defaultMaxInFlightEvents
 	}
 	if o.Less == nil {
 		o.Less = byPriority

@@ -51,7 +51,7 @@ func TestPopWaitsAndWakes(t *testing.T) {
 		}, "parked"},
 		{"event, though the pod backs off", Options{}, func(f *fixture) { f.Move(nodeAdded, nil, node, nil) }, "parked"},
 		{"activation", Options{}, func(f *fixture) { f.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod("error")}) }, "error"},
-		{"longest wait", Options{}, func(f *fixture) {
+		{"unschedulable timeout", Options{}, func(f *fixture) {
 			f.step(time.Hour)
 			f.FlushUnschedulable()
 		}, "parked"},
