@@ -17,10 +17,9 @@ import (
 func (p *program) auditCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "audit PATH...",
-		Short: "Check whether every event woke the pods that it helped",
-		Long: "Replays manifests and scenarios as simulate does. After every event, the pods that wait are checked against the\n" +
-			"truth: what the plugins say when they are asked, whatever events they registered and whatever their queueing\n" +
-			"hints said. A pod that was left asleep although it would now fit is a missed wake-up: in a cluster it would\n" +
+		Short: "Check whether every event woke the pods that it made schedulable",
+		Long: "Replays manifests and scenarios as simulate does. After every event, the plugins evaluate the waiting pods again,\n" +
+			"independent of the events that they registered and of the answers of their queueing hints. A pod that was not woken although it would now fit is a missed wake-up: in a cluster it would\n" +
 			"wait for minutes until it is tried anyway. If there are any, or if a plugin failed, the exit code is 1.",
 		Example: "  " + clusterInput + " > cluster.yaml\n" +
 			"  rouse audit cluster.yaml scenario.yaml\n" +

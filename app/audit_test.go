@@ -131,9 +131,9 @@ func TestAuditCatchesAForgottenEvent(t *testing.T) {
 	config, path := write(t, folder, "scheduler.yaml", podStateConfiguration), write(t, folder, "cluster.yaml", becomesReady)
 	got := rouse(t, []string{"audit", "--config", config, path}, withForgetful())
 	want := "\nMissed wake-ups\n\n" +
-		"  10s  pod default/web would go to node n1 since NodeUpdateNodeLabel (Node n1 was changed), but was left asleep\n" +
+		"  10s  pod default/web fits node n1 since NodeUpdateNodeLabel (Node n1 was changed), but was not woken\n" +
 		"    plugin PodState, which rejected the pod, did not register NodeUpdateNodeLabel\n" +
-		"    It slept to the end.\n"
+		"    It waited to the end.\n"
 	if got.code != 1 || !strings.HasSuffix(got.stdout, want) || got.stderr != "missed wake-ups: 1\n" {
 		t.Errorf("exit code %d, standard error %q, text:\n%s\nwant exit code 1 and\n%s", got.code, got.stderr, got.stdout, want)
 	}

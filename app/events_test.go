@@ -123,8 +123,8 @@ func TestEventsOfAnOutOfTreePlugin(t *testing.T) {
 	want := `Profile inspected
 
   EVENT                        PLUGIN    WAKES ITS PODS
-  NodeAdd                      PodState  if its hint says so
-  NodeUpdateNodeLabel          PodState  if its hint says so
+  NodeAdd                      PodState  if its hint returns Queue
+  NodeUpdateNodeLabel          PodState  if its hint returns Queue
   states.v1.example.comUpdate  PodState  always
 `
 	if diff := cmp.Diff(want, succeed(t, args, withPodState())); diff != "" {

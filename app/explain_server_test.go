@@ -68,8 +68,8 @@ func TestExplainPodOfScheduler(t *testing.T) {
 	})
 	for _, want := range []string{
 		"  NodeResourcesFit      1  Insufficient cpu\n",
-		"  NodeResourcesFit  if its hint says so  AssignedPodDelete ",
-		"  n1  1 thing in the way\n    NodeResourcesFit  cpu: asks 8, free 2 of 10\n",
+		"  NodeResourcesFit  if its hint returns Queue  AssignedPodDelete ",
+		"  n1  1 blocker\n    NodeResourcesFit  cpu: asks 8, free 2 of 10\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text does not contain %q:\n%s", want, text)
@@ -85,7 +85,7 @@ func TestExplainPodOfScheduler(t *testing.T) {
 	}
 	for pod, want := range map[string]string{
 		"shop/db":     "Pod shop/db is on node n1 since 2026-01-01T09:30:00Z; it is 2",
-		"shop/gated":  "\n  SchedulingGates (gate)      -  waiting for scheduling gates: [example.com/quota]\n",
+		"shop/gated":  "\n  SchedulingGates (PreEnqueue)      -  waiting for scheduling gates: [example.com/quota]\n",
 		"shop/others": "\nno profile has the scheduler name somebody\n",
 	} {
 		if text, err := ask(pod); err != nil || !strings.Contains(text, want) {

@@ -81,10 +81,10 @@ type obstacle struct {
 func TestExplainPod(t *testing.T) {
 	text := succeed(t, []string{"explain", "pod", "wants-ssd", "--scenario", scenario(t), "--at", "5s"})
 	for _, want := range []string{
-		"Pod default/wants-ssd waits for an event since 0s after 1 attempt; it is 5s now.\nEven if nothing happens it is tried again at 5m0s.\n",
+		"Pod default/wants-ssd waits for an event since 0s after 1 attempt; it is 5s now.\nWithout an event it is tried again at 5m0s.\n",
 		"  NodeAffinity      1  node(s) didn't match Pod's node affinity/selector\n",
-		"  NodeAffinity  if its hint says so  NodeAdd NodeUpdateNodeLabel\n",
-		"  n1  1 thing in the way\n    NodeAffinity  node selector disk=ssd: the node has hdd\n",
+		"  NodeAffinity  if its hint returns Queue  NodeAdd NodeUpdateNodeLabel\n",
+		"  n1  1 blocker\n    NodeAffinity  node selector disk=ssd: the node has hdd\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text does not contain %q:\n%s", want, text)
@@ -103,7 +103,7 @@ func TestExplainPodJSON(t *testing.T) {
 	}
 	want := []obstacle{{"NodeAffinity", "node(s) didn't match Pod's node affinity/selector", []string{"node selector disk=ssd: the node has hdd"}}}
 	if len(got.Nodes) != 1 || got.Nodes[0].Name != "n1" || got.Nodes[0].Things != 1 {
-		t.Fatalf("nodes %+v, want n1 with one thing in the way", got.Nodes)
+		t.Fatalf("nodes %+v, want n1 with one blocker", got.Nodes)
 	}
 	if diff := cmp.Diff(want, got.Nodes[0].Obstacles); diff != "" {
 		t.Errorf("obstacles differ (-want +got):\n%s", diff)
@@ -125,7 +125,7 @@ func TestExplainTakesSeveralPaths(t *testing.T) {
 		{"--scenario", cluster, "--scenario", timeline},
 	} {
 		text := succeed(t, append([]string{"explain", "pod", "huge", "--config", config, "--at", "65s", "--nodes", "1"}, args...))
-		if !strings.Contains(text, "The closest 1 of 4 nodes\n\n  batch-1  1 thing in the way\n    NodeResourcesFit  cpu: asks 12, free 2 of 8\n") {
+		if !strings.Contains(text, "The closest 1 of 4 nodes\n\n  batch-1  1 blocker\n    NodeResourcesFit  cpu: asks 12, free 2 of 8\n") {
 			t.Errorf("%v:\n%s", args, text)
 		}
 	}

@@ -100,7 +100,7 @@ func TestPluginsOutOfTheTree(t *testing.T) {
 		t.Errorf("Broken: %+v", got)
 	}
 	text := succeed(t, []string{"plugins"}, options...)
-	for _, want := range []string{"PodState (out of tree)", "Broken could not be made: the moon is full"} {
+	for _, want := range []string{"PodState (out-of-tree)", "Broken cannot be created: the moon is full"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text does not say %q:\n%s", want, text)
 		}

@@ -34,7 +34,7 @@ func (inspected) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 	return []fwk.ClusterEventWithHint{{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add}}}, nil
 }
 
-// withInspected returns options for a simulation with the plugin beside those of the default profile.
+// withInspected returns options for a simulation with the plugin in addition to those of the default profile.
 func withInspected() (simulate.Options, error) {
 	registry, configuration := plugins.NewInTreeRegistry(), profiles.Default()
 	enabled := &configuration.Profiles[0].Plugins.MultiPoint.Enabled
@@ -63,8 +63,8 @@ func ExampleRunAudit() {
 	for i := range audit.Missed {
 		missed := &audit.Missed[i]
 		fmt.Printf("%v: pod %s fits node %s since %s\n", missed.At, missed.Pod, missed.Node, missed.Event)
-		for _, blame := range missed.Blame {
-			fmt.Println(blame.Plugin, blame.Event, blame.Why)
+		for _, blame := range missed.MissedBy {
+			fmt.Println(blame.Plugin, blame.Event, blame.Reason)
 		}
 	}
 	// Output:

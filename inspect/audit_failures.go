@@ -19,7 +19,7 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// failures are the mistakes of plugins that an audit has come across. They are safe for concurrent use, because plugins may
+// failures are the errors and panics of plugins during an audit. They are safe for concurrent use, because plugins may
 // have goroutines of their own.
 type failures struct {
 	mu   sync.Mutex
@@ -64,12 +64,12 @@ func (f *failures) addHint(at simulate.Time, pod *v1.Pod, result queue.HintResul
 	f.hints[failedHint{rowKey{result.Event, result.Plugin}, podName(pod)}] = at
 }
 
-// woke reports whether it was a hint that failed that had a pod woken.
-func (f *failures) woke(waking waking) bool {
+// woke reports whether a pod was woken because a hint failed.
+func (f *failures) woke(woken wokenPod) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	at, failed := f.hints[failedHint{rowKey{waking.event, waking.plugin}, podName(waking.pod)}]
-	return failed && at == waking.at
+	at, failed := f.hints[failedHint{rowKey{woken.event, woken.plugin}, podName(woken.pod)}]
+	return failed && at == woken.at
 }
 
 // sorted returns the failures in the order of time.
@@ -112,8 +112,8 @@ func (a *Auditor) noteFailedAttempt(failure scheduler.Failure) {
 	a.failures.add("", PluginFailure{At: a.cluster.Now(), Pod: podName(failure.Pod), Plugin: failure.Status.Plugin(), Message: err.Error()})
 }
 
-// noteFailedVerdict notes an error of a plugin that was asked for the truth.
-func (t *truth) noteFailedVerdict(pod *v1.Pod, status *fwk.Status) {
+// noteFailedVerdict notes an error of a plugin that the auditor called.
+func (t *evaluator) noteFailedVerdict(pod *v1.Pod, status *fwk.Status) {
 	err := status.AsError()
 	if err == nil || isPanic(err) || t.ctx.Err() != nil {
 		return

@@ -25,7 +25,7 @@ var (
 	_ simulate.Watcher   = &Auditor{}
 )
 
-// Auditor judges the decisions of a simulation while it runs:
+// Auditor compares the decisions to wake pods with what the plugins say, while a simulation runs:
 //
 //	auditor := inspect.NewAuditor(ctx)
 //	auditor.Observe(&options)
@@ -41,80 +41,81 @@ type Auditor struct {
 	scheduler.NopObserver
 	queue.NopQueueObserver
 
-	ctx     context.Context
-	cluster *simulate.Cluster
-	truth   *truth
-	ledger  ledger
-	// turned are the sleepers that came to fit since time passed last.
-	turned []*sleeper
-	// unjudged counts the pods that fitted when they fell asleep.
-	unjudged int
-	fault    error
-	failures *failures
+	ctx       context.Context
+	cluster   *simulate.Cluster
+	evaluator *evaluator
+	counts    decisionCounts
+	// newlySchedulable are the waiting pods that became schedulable since virtual time advanced.
+	newlySchedulable []*waitingPod
+	// unevaluated counts the pods that were rejected by something after Filter.
+	unevaluated int
+	err         error
+	failures    *failures
 
 	// mu guards the following fields: plugins may have goroutines that use the queue.
-	mu     sync.Mutex
-	asleep map[types.UID]*sleeper
-	news   news
+	mu       sync.Mutex
+	waiting  map[types.UID]*waitingPod
+	observed observations
 }
 
-// news is what happened since the auditor looked last.
-type news struct {
-	// fallen are the pods that fell asleep, and woken those that were woken.
-	fallen []*sleeper
-	woken  []waking
-	said   map[*sleeper]answers
-	// released is a pod that had got a node and lost it; nil if there is none.
+// observations are what the queue and the scheduler reported since the last change.
+type observations struct {
+	// added are the pods that began to wait, and woken those that were woken.
+	added   []*waitingPod
+	woken   []wokenPod
+	answers map[*waitingPod]hintAnswers
+	// released is a pod whose node was reserved and given back; nil if there is none.
 	released *v1.Pod
 }
 
-// sleeper is a pod that waits for an event, from one attempt to the next.
-type sleeper struct {
+// waitingPod is a pod that waits for an event, from one attempt to the next.
+type waitingPod struct {
 	pod       *v1.Pod
 	rejectors []string
-	// class is as of the latest version of the pod, and known what was true when the auditor looked last.
-	class *class
-	known *judgement
-	// unjudged tells that Filter was not what rejected the pod.
-	unjudged bool
-	// let has the events that rejectors let pass when they stopped rejecting a node, which another plugin may still reject.
-	let map[string][]Blame
-	// turn is how the pod came to fit at this instant; nil if it did not.
-	turn *turn
-	// missed are the indexes of the wake-ups that the pod missed in this sleep.
+	// class is as of the latest version of the pod, and last what the auditor evaluated last.
+	class *podClass
+	last  *feasibility
+	// unevaluated is true if something after Filter rejected the pod.
+	unevaluated bool
+	// missedOn has by node the rejectors that stopped rejecting it without having the pod woken, because another plugin still
+	// rejected it.
+	missedOn map[string][]MissedBy
+	// unblockedBy is the change that made the pod schedulable at this instant; nil if none did.
+	unblockedBy *unblockingChange
+	// missed are the indexes of the wake-ups that the pod missed since its last attempt.
 	missed []int
 }
 
-// waking is a sleeper that was woken.
-type waking struct {
-	*sleeper
+// wokenPod is a waiting pod that was woken.
+type wokenPod struct {
+	*waitingPod
 	at            simulate.Time
 	event, plugin string
 }
 
-// turn is the change that made a sleeper fit, or have room made for it.
-type turn struct {
-	events []fwk.ClusterEvent
-	change string
-	blame  []Blame
-	// hadRoom tells that preemption could have helped before.
-	hadRoom bool
+// unblockingChange is a change that made a waiting pod schedulable, at once or by preemption.
+type unblockingChange struct {
+	events   []fwk.ClusterEvent
+	change   string
+	missedBy []MissedBy
+	// couldPreempt reports whether preemption would have helped before.
+	couldPreempt bool
 }
 
-// answers are what the hints of plugins said about a pod, by event and plugin.
-type answers map[rowKey]fwk.QueueingHint
+// hintAnswers are what the hints of plugins said about a pod, by event and plugin.
+type hintAnswers map[rowKey]fwk.QueueingHint
 
 // add enters an answer. A plugin that was asked more than once, because it registered the event more than once, wants the
 // pod back if any answer says so.
-func (a answers) add(key rowKey, hint fwk.QueueingHint) {
-	if before, asked := a[key]; !asked || before == fwk.QueueSkip {
+func (a hintAnswers) add(key rowKey, hint fwk.QueueingHint) {
+	if before, answered := a[key]; !answered || before == fwk.QueueSkip {
 		a[key] = hint
 	}
 }
 
-// NewAuditor returns an auditor for one simulation. Plugins are given the context when they are asked for the truth.
+// NewAuditor returns an auditor for one simulation. The context is passed to the plugins that it calls.
 func NewAuditor(ctx context.Context) *Auditor {
-	return &Auditor{ctx: ctx, ledger: newLedger(), asleep: map[types.UID]*sleeper{}, failures: newFailures()}
+	return &Auditor{ctx: ctx, counts: newDecisionCounts(), waiting: map[types.UID]*waitingPod{}, failures: newFailures()}
 }
 
 // Observe makes the auditor the observer of the scheduler and of the queue.
@@ -125,8 +126,8 @@ func (a *Auditor) Observe(options *simulate.Options) {
 // Watch begins the audit of a cluster that was made with the options given to [Auditor.Observe]. It must be called
 // before anything happens in the cluster.
 func (a *Auditor) Watch(cluster *simulate.Cluster) {
-	a.cluster, a.truth = cluster, newTruth(a.ctx, cluster)
-	a.truth.failures = a.failures
+	a.cluster, a.evaluator = cluster, newEvaluator(a.ctx, cluster)
+	a.evaluator.failures = a.failures
 	cluster.Watch(a)
 }
 
@@ -135,14 +136,14 @@ func (a *Auditor) PodMoved(move queue.PodMove) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	pod := move.Pod.Pod
-	if known := a.asleep[pod.UID]; known != nil && move.From == queue.PoolUnschedulable {
-		delete(a.asleep, pod.UID)
-		a.news.woken = append(a.news.woken, waking{known, a.cluster.Now(), move.Cause, move.Plugin})
+	if known := a.waiting[pod.UID]; known != nil && move.From == queue.PoolUnschedulable {
+		delete(a.waiting, pod.UID)
+		a.observed.woken = append(a.observed.woken, wokenPod{known, a.cluster.Now(), move.Cause, move.Plugin})
 	}
 	if move.To == queue.PoolUnschedulable {
-		fallen := &sleeper{pod: pod, rejectors: sets.List(move.Pod.RejectorPlugins())}
-		a.asleep[pod.UID] = fallen
-		a.news.fallen = append(a.news.fallen, fallen)
+		waiting := &waitingPod{pod: pod, rejectors: sets.List(move.Pod.RejectorPlugins())}
+		a.waiting[pod.UID] = waiting
+		a.observed.added = append(a.observed.added, waiting)
 	}
 }
 
@@ -156,50 +157,50 @@ func (a *Auditor) HintEvaluated(result queue.HintResult) {
 			a.failures.addHint(a.cluster.Now(), pod, result)
 			continue
 		}
-		waiting := a.asleep[pod.UID]
+		waiting := a.waiting[pod.UID]
 		if waiting == nil {
 			continue
 		}
-		if a.news.said == nil {
-			a.news.said = map[*sleeper]answers{}
+		if a.observed.answers == nil {
+			a.observed.answers = map[*waitingPod]hintAnswers{}
 		}
-		if a.news.said[waiting] == nil {
-			a.news.said[waiting] = answers{}
+		if a.observed.answers[waiting] == nil {
+			a.observed.answers[waiting] = hintAnswers{}
 		}
-		a.news.said[waiting].add(rowKey{result.Event, result.Plugin}, result.Hint)
+		a.observed.answers[waiting].add(rowKey{result.Event, result.Plugin}, result.Hint)
 	}
 }
 
-// AttemptFailed implements scheduler.Observer. A pod that had got a node makes room again, which is announced as the
-// deletion of a pod there.
+// AttemptFailed implements scheduler.Observer. A pod that gives its reserved node back frees it, which is announced as the
+// deletion of an assigned pod.
 func (a *Auditor) AttemptFailed(failure scheduler.Failure) {
 	a.noteFailedAttempt(failure)
 	if failure.Node != "" {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.news.released = failure.Pod
+		a.observed.released = failure.Pod
 	}
 }
 
-// take returns the news, which are none then.
-func (a *Auditor) take() news {
+// takeObserved returns the observations and clears them.
+func (a *Auditor) takeObserved() observations {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	taken := a.news
-	a.news = news{}
+	taken := a.observed
+	a.observed = observations{}
 	return taken
 }
 
-// sleepers returns the pods that sleep, in no particular order.
-func (a *Auditor) sleepers() []*sleeper {
+// waitingPods returns the pods that wait for an event, in no particular order.
+func (a *Auditor) waitingPods() []*waitingPod {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Collect(maps.Values(a.asleep))
+	return slices.Collect(maps.Values(a.waiting))
 }
 
-// sleeps tells whether a pod still sleeps as it did.
-func (a *Auditor) sleeps(s *sleeper) bool {
+// stillWaiting reports whether a pod still waits since the same attempt.
+func (a *Auditor) stillWaiting(s *waitingPod) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.asleep[s.pod.UID] == s
+	return a.waiting[s.pod.UID] == s
 }

@@ -16,80 +16,79 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// preempts is a PostFilter plugin that can be asked what it would do, without doing it.
-type preempts interface {
+// preemptionHooksProvider is a PostFilter plugin whose preemption can be run dry.
+type preemptionHooksProvider interface {
 	PreemptionHooks() preemption.Hooks
 }
 
-// hooksOf returns the decisions of the first PostFilter plugin of a profile that makes room by preemption; nil if there
-// is none.
-func hooksOf(profile *runtime.Framework) preemption.Hooks {
+// preemptionHooks returns the hooks of the first PostFilter plugin of a profile that preempts; nil if there is none.
+func preemptionHooks(profile *runtime.Framework) preemption.Hooks {
 	for _, name := range profile.ListPlugins().PostFilter.Enabled {
-		if plugin, ok := profile.Plugin(name.Name).(preempts); ok {
+		if plugin, ok := profile.Plugin(name.Name).(preemptionHooksProvider); ok {
 			return plugin.PreemptionHooks()
 		}
 	}
 	return nil
 }
 
-// trial is what came of removing the pods from a node that are less important than those of a class.
-type trial struct {
-	// plugin keeps the pods off the node all the same; noVictims if there is nobody to remove, and empty if they fit then.
+// dryRun is the result of removing the pods of lower priority from a node.
+type dryRun struct {
+	// plugin still rejects the pods; noVictims if there is no pod to remove, and empty if the pods fit then.
 	plugin  string
 	victims []string
-	// lasts tells that it comes to the same while the generation of the node is the same.
-	lasts      bool
+	// reusable reports whether the result holds as long as the generation of the node is the same.
+	reusable   bool
 	generation int64
 }
 
-// noVictims is in place of a plugin that rejects pods on a node where preemption has nothing to take away.
+// noVictims stands for a plugin that rejects pods on a node without pods that could be preempted.
 const noVictims = "no victims"
 
-// room is where preemption makes room for the pods of a class.
-type room struct {
-	// node is empty if it does so nowhere.
+// preemptionResult is where preemption helps the pods of a class.
+type preemptionResult struct {
+	// node is empty if preemption helps on no node.
 	node    string
 	victims []string
-	// heldBy says for each node what keeps the pods away even if less important pods go. It is nil if somewhere nothing
-	// does, and where preemption is not asked.
-	heldBy []string
+	// blockedBy has for each node the plugin that rejects the pods even without the pods of lower priority. It is nil if
+	// preemption helps on some node, and if it was not tried.
+	blockedBy []string
 }
 
-func (r room) equal(other room) bool {
-	return r.node == other.node && slices.Equal(r.victims, other.victims) && slices.Equal(r.heldBy, other.heldBy)
+func (r preemptionResult) equal(other preemptionResult) bool {
+	return r.node == other.node && slices.Equal(r.victims, other.victims) && slices.Equal(r.blockedBy, other.blockedBy)
 }
 
-// preempt finds a node where preemption would make room for the pods of the question. Nobody is evicted.
-// Where it did before is tried first.
-func (q *question) preempt(before *judgement) room {
+// dryRunPreemption finds a node on which preemption would help, without evicting any pod. The node of the last time is tried
+// first.
+func (q *evaluation) dryRunPreemption(before *feasibility) preemptionResult {
 	c := q.class
 	nodes := q.nodes()
-	if c.hooks == nil || !q.eligible(nodes) {
-		return room{}
+	if c.hooks == nil || !q.mayPreempt(nodes) {
+		return preemptionResult{}
 	}
-	if len(c.trials) != len(nodes) {
-		c.trials = make([]trial, len(nodes))
+	if len(c.dryRuns) != len(nodes) {
+		c.dryRuns = make([]dryRun, len(nodes))
 	}
 	if before != nil {
-		if last := slices.Index(q.names, before.room.node); last >= 0 {
-			if found := q.try(last, nodes[last]); found.plugin == "" {
-				return room{node: q.names[last], victims: found.victims}
+		if last := slices.Index(q.names, before.preemption.node); last >= 0 {
+			if found := q.dryRunOnNode(last, nodes[last]); found.plugin == "" {
+				return preemptionResult{node: q.names[last], victims: found.victims}
 			}
 		}
 	}
-	held := make([]string, len(nodes))
+	blockedBy := make([]string, len(nodes))
 	for i, node := range nodes {
-		found := q.try(i, node)
+		found := q.dryRunOnNode(i, node)
 		if found.plugin == "" {
-			return room{node: node.Node().Name, victims: found.victims}
+			return preemptionResult{node: node.Node().Name, victims: found.victims}
 		}
-		held[i] = found.plugin
+		blockedBy[i] = found.plugin
 	}
-	return room{heldBy: held}
+	return preemptionResult{blockedBy: blockedBy}
 }
 
-// eligible tells whether the pods may preempt at all.
-func (q *question) eligible(nodes []fwk.NodeInfo) bool {
+// mayPreempt reports whether the pods may preempt at all.
+func (q *evaluation) mayPreempt(nodes []fwk.NodeInfo) bool {
 	var onNominated *fwk.Status
 	for i, node := range nodes {
 		if node.Node().Name == q.class.pod.Status.NominatedNodeName {
@@ -100,18 +99,18 @@ func (q *question) eligible(nodes []fwk.NodeInfo) bool {
 	return eligible
 }
 
-// try has the pods that may be preempted removed from a copy of a node, unless it is known what comes of that.
-func (q *question) try(i int, node fwk.NodeInfo) trial {
-	rejected, known := &q.class.verdicts[i], &q.class.trials[i]
+// dryRunOnNode removes the pods that may be preempted from a copy of a node, unless the last result can be reused.
+func (q *evaluation) dryRunOnNode(i int, node fwk.NodeInfo) dryRun {
+	rejected, known := &q.class.verdicts[i], &q.class.dryRuns[i]
 	switch {
 	case !rejected.resolvable:
-		return trial{plugin: rejected.plugin}
-	case known.lasts && known.generation == node.GetGeneration():
+		return dryRun{plugin: rejected.plugin}
+	case known.reusable && known.generation == node.GetGeneration():
 		return *known
 	}
-	*known = trial{generation: node.GetGeneration()}
-	if !hasLessImportant(node, q.class.pod) {
-		known.plugin, known.lasts = noVictims, true
+	*known = dryRun{generation: node.GetGeneration()}
+	if !hasLowerPriorityPod(node, q.class.pod) {
+		known.plugin, known.reusable = noVictims, true
 		return *known
 	}
 	victims, _, status := q.class.hooks.SelectVictimsOnNode(q.ctx, q.state.Clone(), q.class.pod, node.Snapshot(), q.budgets())
@@ -123,26 +122,26 @@ func (q *question) try(i int, node fwk.NodeInfo) trial {
 	case status.IsSuccess() || status.Plugin() == "":
 		known.plugin = noVictims
 	default:
-		known.plugin = q.rejecter(status)
-		known.lasts = q.judgesForLong(known.plugin, node)
+		known.plugin = q.rejectingPlugin(status)
+		known.reusable = q.dependsOnNodeOnly(known.plugin, node)
 	}
 	return *known
 }
 
-// budgets returns the disruption budgets. They decide who is preempted, not whether anybody is.
-func (q *question) budgets() []*policyv1.PodDisruptionBudget {
+// budgets returns the disruption budgets. They decide which pods are preempted, not whether preemption helps.
+func (q *evaluation) budgets() []*policyv1.PodDisruptionBudget {
 	informers := q.class.profile.SharedInformerFactory()
 	if informers == nil {
 		return nil
 	}
 	found, err := informers.Policy().V1().PodDisruptionBudgets().Lister().List(labels.Everything())
 	if err != nil {
-		q.faults.Insert("the disruption budgets cannot be listed: " + err.Error())
+		q.warnings.Insert("the disruption budgets cannot be listed: " + err.Error())
 	}
 	return found
 }
 
-func hasLessImportant(node fwk.NodeInfo, pod *v1.Pod) bool {
+func hasLowerPriorityPod(node fwk.NodeInfo, pod *v1.Pod) bool {
 	priority := corev1helpers.PodPriority(pod)
 	return slices.ContainsFunc(node.GetPods(), func(other fwk.PodInfo) bool {
 		return corev1helpers.PodPriority(other.GetPod()) < priority
@@ -150,7 +149,7 @@ func hasLessImportant(node fwk.NodeInfo, pod *v1.Pod) bool {
 }
 
 // status is the verdict as Filter gave it.
-func (v *verdict) status() *fwk.Status {
+func (v *filterVerdict) status() *fwk.Status {
 	switch {
 	case v.plugin == "":
 		return nil

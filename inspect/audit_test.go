@@ -81,8 +81,8 @@ func TestForgottenEventIsMissed(t *testing.T) {
 	want := []inspect.MissedWakeup{{
 		At: seconds(20), Pod: "default/web", Profile: "default-scheduler",
 		Event: "NodeUpdateNodeLabel", Change: "Node n2 was changed", Node: "n2",
-		Blame: []inspect.Blame{{Plugin: "Rack", At: seconds(20), Event: "NodeUpdateNodeLabel", Why: inspect.WhyNotRegistered}},
-		Until: "5m0s", WokenBy: "UnschedulableTimeout",
+		MissedBy: []inspect.MissedBy{{Plugin: "Rack", At: seconds(20), Event: "NodeUpdateNodeLabel", Reason: inspect.MissReasonNotRegistered}},
+		Until:    "5m0s", WokenBy: "UnschedulableTimeout",
 	}}
 	if diff := cmp.Diff(want, found.Missed); diff != "" {
 		t.Errorf("missed wake-ups differ (-want +got):\n%s", diff)
@@ -96,8 +96,8 @@ func TestForgottenEventIsMissed(t *testing.T) {
 
 func seconds(n int) simulate.Time { return simulate.Time(n) * 1e9 }
 
-// TestBlame has pods that are left asleep for all reasons there are.
-func TestBlame(t *testing.T) {
+// TestMissReasons has pods that miss a wake-up for every reason.
+func TestMissReasons(t *testing.T) {
 	label := func(plugin *scripted) *scripted {
 		plugin.name, plugin.accepts = "Rack", wantsLabel("rack")
 		return plugin
@@ -131,33 +131,33 @@ func TestBlame(t *testing.T) {
 	tests := map[string]struct {
 		plugin *scripted
 		input  string
-		want   inspect.Blame
+		want   inspect.MissedBy
 	}{
 		"an event of a kind of the core group": {
 			settings, documents(node("n1", ""), pod("web", "1", ""),
 				scenario("{at: 10s, create: {apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: default}}}")),
-			inspect.Blame{Plugin: "Settings", Event: "configmaps.v1.Add", Why: inspect.WhyNotRegistered},
+			inspect.MissedBy{Plugin: "Settings", Event: "configmaps.v1.Add", Reason: inspect.MissReasonNotRegistered},
 		},
 		"the hint says so": {
 			label(&scripted{events: []fwk.ClusterEventWithHint{on(fwk.Node, fwk.Add|fwk.UpdateNodeLabel, skips)}}), labelled,
-			inspect.Blame{Plugin: "Rack", Event: "NodeUpdateNodeLabel", Why: inspect.WhySkipped},
+			inspect.MissedBy{Plugin: "Rack", Event: "NodeUpdateNodeLabel", Reason: inspect.MissReasonSkipped},
 		},
 		"the plugin waits for no event at all": {
 			label(&scripted{}), labelled,
-			inspect.Blame{Plugin: "Rack", Event: "NodeUpdateNodeLabel", Why: inspect.WhyNotRegistered},
+			inspect.MissedBy{Plugin: "Rack", Event: "NodeUpdateNodeLabel", Reason: inspect.MissReasonNotRegistered},
 		},
 		"the event is narrowed to other pods": {
 			label(&scripted{events: []fwk.ClusterEventWithHint{narrowed}}), labelled,
-			inspect.Blame{Plugin: "Rack", Event: "NodeUpdateNodeLabel", Why: inspect.WhyNotAsked},
+			inspect.MissedBy{Plugin: "Rack", Event: "NodeUpdateNodeLabel", Reason: inspect.MissReasonNotAsked},
 		},
 		"the event is never announced": {
 			siblings, documents(node("n1", ""), pod("web", "1", ""), scenario("{at: 10s, create: "+pod("sibling", "9", "")+"}")),
-			inspect.Blame{Plugin: "Siblings", Event: "UnscheduledPodAdd", Why: inspect.WhyNotAnnounced},
+			inspect.MissedBy{Plugin: "Siblings", Event: "UnscheduledPodAdd", Reason: inspect.MissReasonNotAnnounced},
 		},
 		"the change is no event": {
 			images, documents(node("n1", ""), pod("web", "1", ""),
 				scenario("{at: 10s, patch: {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {images: [{names: [i]}]}}}")),
-			inspect.Blame{Plugin: "Images", Event: "", Why: inspect.WhyNotAnnounced},
+			inspect.MissedBy{Plugin: "Images", Event: "", Reason: inspect.MissReasonNotAnnounced},
 		},
 	}
 	for name, test := range tests {
@@ -167,8 +167,8 @@ func TestBlame(t *testing.T) {
 				t.Fatalf("%d missed wake-ups, want one: %+v", len(found.Missed), found)
 			}
 			test.want.At = seconds(10)
-			if diff := cmp.Diff([]inspect.Blame{test.want}, found.Missed[0].Blame); diff != "" {
-				t.Errorf("blame differs (-want +got):\n%s", diff)
+			if diff := cmp.Diff([]inspect.MissedBy{test.want}, found.Missed[0].MissedBy); diff != "" {
+				t.Errorf("plugins differ (-want +got):\n%s", diff)
 			}
 			if missed := found.Missed[0]; missed.Pod != "default/web" || missed.Node != "n1" || missed.Until != "" {
 				t.Errorf("missed %+v, want default/web to wait for n1 until the end", missed)
@@ -177,9 +177,9 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-// TestBlameForAnEarlierEvent has a plugin that lets the event pass with which it stops rejecting a node that another
+// TestMissedByAnEarlierEvent has a plugin that lets the event pass with which it stops rejecting a node that another
 // plugin still rejects. The pod only fits later, and that event is none of the first plugin's.
-func TestBlameForAnEarlierEvent(t *testing.T) {
+func TestMissedByAnEarlierEvent(t *testing.T) {
 	first := &scripted{name: "First", accepts: wantsLabel("a"), events: []fwk.ClusterEventWithHint{on(fwk.Node, fwk.UpdateNodeLabel, skips)}}
 	second := &scripted{
 		name:    "Second",
@@ -192,29 +192,29 @@ func TestBlameForAnEarlierEvent(t *testing.T) {
 	want := []inspect.MissedWakeup{{
 		At: seconds(20), Pod: "default/web", Profile: "default-scheduler",
 		Event: "NodeUpdateNodeAnnotation", Change: "Node n1 was changed", Node: "n1",
-		Blame: []inspect.Blame{{Plugin: "First", At: seconds(10), Event: "NodeUpdateNodeLabel", Why: inspect.WhySkipped}},
+		MissedBy: []inspect.MissedBy{{Plugin: "First", At: seconds(10), Event: "NodeUpdateNodeLabel", Reason: inspect.MissReasonSkipped}},
 	}}
 	if diff := cmp.Diff(want, found.Missed); diff != "" {
 		t.Errorf("missed wake-ups differ (-want +got):\n%s", diff)
 	}
 }
 
-// TestBlameOnNewNode has two plugins that reject a pod, each on a node of its own. Both should know that it fits a third
+// TestMissedByOnNewNode has two plugins that reject a pod, each on a node of its own. Both should know that it fits a third
 // one when that comes.
-func TestBlameOnNewNode(t *testing.T) {
+func TestMissedByOnNewNode(t *testing.T) {
 	first := &scripted{name: "First", accepts: wantsLabel("a"), events: []fwk.ClusterEventWithHint{on(fwk.Node, fwk.Add, skips)}}
 	second := &scripted{name: "Second", accepts: wantsLabel("b"), events: []fwk.ClusterEventWithHint{on(fwk.Node, fwk.Update, nil)}}
 	found := audit(t, documents(node("n1", ", labels: {b: x}"), node("n2", ", labels: {a: x}"), pod("web", "1", ""),
 		scenario("{at: 10s, create: "+node("n3", ", labels: {a: x, b: x}")+"}")), withPlugins(t, first, second))
-	want := []inspect.Blame{
-		{Plugin: "First", At: seconds(10), Event: "NodeAdd", Why: inspect.WhySkipped},
-		{Plugin: "Second", At: seconds(10), Event: "NodeAdd", Why: inspect.WhyNotRegistered},
+	want := []inspect.MissedBy{
+		{Plugin: "First", At: seconds(10), Event: "NodeAdd", Reason: inspect.MissReasonSkipped},
+		{Plugin: "Second", At: seconds(10), Event: "NodeAdd", Reason: inspect.MissReasonNotRegistered},
 	}
 	if len(found.Missed) != 1 || found.Missed[0].Node != "n3" {
 		t.Fatalf("missed %+v, want one on n3", found.Missed)
 	}
-	if diff := cmp.Diff(want, found.Missed[0].Blame); diff != "" {
-		t.Errorf("blame differs (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, found.Missed[0].MissedBy); diff != "" {
+		t.Errorf("plugins differ (-want +got):\n%s", diff)
 	}
 	if found.Summary.MissedWakeups != 1 || len(found.Decisions) != 2 {
 		t.Errorf("summary %+v and rows %+v, want one missed wake-up in two rows", found.Summary, found.Decisions)
@@ -247,7 +247,7 @@ func TestPreemptionThatIsMissed(t *testing.T) {
 			want := []inspect.MissedWakeup{{
 				At: seconds(10), Pod: "default/web", Profile: "default-scheduler",
 				Event: "NodeUpdateNodeLabel", Change: "Node n1 was changed", Node: "n1", Victims: test.victims,
-				Blame: []inspect.Blame{{Plugin: "Deaf", At: seconds(10), Event: "NodeUpdateNodeLabel", Why: inspect.WhyNotRegistered}},
+				MissedBy: []inspect.MissedBy{{Plugin: "Deaf", At: seconds(10), Event: "NodeUpdateNodeLabel", Reason: inspect.MissReasonNotRegistered}},
 			}}
 			if diff := cmp.Diff(want, found.Missed); diff != "" {
 				t.Fatalf("missed wake-ups differ (-want +got):\n%s", diff)
@@ -313,12 +313,12 @@ func TestPodThatOthersOvertakeMissesNothing(t *testing.T) {
 		"{at: 10s, create: "+node("n2", ", labels: {new: x}")+"}",
 	)), withPlugins(t, deaf))
 	if len(found.Missed) != 1 {
-		t.Errorf("missed %+v, want one: nobody else took the place", found.Missed)
+		t.Errorf("missed %+v, want one: no other pod took the place", found.Missed)
 	}
 }
 
-// TestSleepOfWhatIsRejectedLaterIsNotJudged has a pod that Permit rejects, so that Filter says nothing about its sleep.
-func TestSleepOfWhatIsRejectedLaterIsNotJudged(t *testing.T) {
+// TestPodsRejectedAfterFilterAreLeftOut has a pod that Permit rejects, so that Filter says nothing about its wake-ups.
+func TestPodsRejectedAfterFilterAreLeftOut(t *testing.T) {
 	late := &scripted{name: "Late", permit: func(pod *v1.Pod) *fwk.Status {
 		if pod.Name == "web" {
 			return fwk.NewStatus(fwk.Unschedulable, "not now")
@@ -356,7 +356,7 @@ func TestBindingThatFailsMakesRoom(t *testing.T) {
 	if len(found.Missed) != 1 {
 		t.Fatalf("audit %+v, want a missed wake-up", found)
 	}
-	if got := found.Missed[0]; got.Event != "AssignedPodDelete" || got.Change != "Pod default/reluctant was not bound after all" || got.Blame[0].Plugin != "Room" {
+	if got := found.Missed[0]; got.Event != "AssignedPodDelete" || got.Change != "Pod default/reluctant was not bound after all" || got.MissedBy[0].Plugin != "Room" {
 		t.Errorf("missed %+v, want AssignedPodDelete that Room did not register", got)
 	}
 }
@@ -382,7 +382,7 @@ func TestScenariosOfTheTestdata(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range found.Missed {
-				t.Errorf("%v %+v", &found.Missed[i], found.Missed[i].Blame)
+				t.Errorf("%v %+v", &found.Missed[i], found.Missed[i].MissedBy)
 			}
 		})
 	}

@@ -29,7 +29,7 @@ type Difference struct {
 	New string `json:"new"`
 }
 
-// NewDifferences compares two configurations; implements tells which plugin implements which extension point.
+// NewDifferences compares two configurations; implements reports which plugin implements which extension point.
 func NewDifferences(before, after *profiles.Configuration, implements func(plugin string, point profiles.ExtensionPoint) bool) *Differences {
 	view := &Differences{Old: before.Source, New: after.Source, Differences: []Difference{}}
 	for _, found := range profiles.DiffResolved(before, after, implements) {

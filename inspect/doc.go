@@ -1,26 +1,24 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspect shows what the other packages know, to people and to programs.
+// Package inspect explains the decisions of a scheduler, as values for programs and people.
 //
 // # Views
 //
-// A view is a plain value that is made from what is to be shown:
+// A view is a plain value; the names of its fields in JSON are stable:
 //
-//	[Events]         the event maps of profiles: which events wake pods that which plugins rejected
+//	[Events]         events and plugins: which events wake the pods that which plugins rejected
 //	[Configuration]  a scheduler configuration as it takes effect, with the plugins of every extension point
 //	[Differences]    where two configurations differ in effect
-//	[Plugins]        the registry
-//	[Report]         what came of a simulation
-//	[Explanation]    where a pod is and, if it waits, why, for what, and how far it is from a node; see [Explainer],
-//	                 which is for a simulation, and [LiveExplainer], which is for a scheduler at work
-//	[Audit]          whether the events of a simulation woke the pods that they helped; see [RunAudit]
+//	[Plugins]        the plugins of a registry
+//	[Explanation]    the state of a pod and, if it waits, why, for which events, and what blocks it on the closest nodes; see
+//	                 [Explainer], for a simulation, and [LiveExplainer], for a running scheduler
+//	[Audit]          whether the events of a simulation woke the pods that they made schedulable; see [RunAudit]
+//	[Wakeups]        how often each event woke pods in a simulation, and with which result; see [CountWakeups]
 //
-// The fields of every view have stable names in JSON. The command line tool writes views as text, with a package that is
-// not part of the API. [CountWakeups] sums up the trace of a simulation.
+// The command line tool writes views as text, with a package that is not part of the API.
 //
-// Views of events are derived from the event map of the runtime and the table of events of package framework each time
-// they are made.
+// Views of events are derived from the event map of the framework and the table of events of package framework each time.
 //
 // # Concurrency
 //

@@ -61,8 +61,8 @@ type AtomicEvent struct {
 // EventPlugin is a plugin that waits for an event.
 type EventPlugin struct {
 	Name string `json:"name"`
-	// Hint tells that the plugin looks at each event and pod before a pod wakes. Without a hint every such event
-	// wakes every pod that the plugin rejected.
+	// Hint reports whether the plugin has a queueing hint for the event. Without one, every such event wakes every pod that
+	// the plugin rejected.
 	Hint bool `json:"hint"`
 }
 
@@ -118,7 +118,7 @@ func atomicEvents(source EventSource) []AtomicEvent {
 }
 
 // eventPlugins sorts plugins by name and looks up their hints: a plugin has one if all the registrations that cover
-// the event do, since one without wakes the pod whatever the others say.
+// the event do, since one without wakes the pod in any case.
 func eventPlugins(source EventSource, names sets.Set[string], covers func(registered fwk.ClusterEvent) bool) []EventPlugin {
 	plugins := make([]EventPlugin, 0, names.Len())
 	for _, name := range sets.List(names) {

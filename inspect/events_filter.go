@@ -63,7 +63,7 @@ func EventLabels() []string {
 	return labels
 }
 
-// NeverAnnounced tells whether a name is that of a resource, or the label of an event, which plugins can register but
+// NeverAnnounced reports whether a name is that of a resource, or the label of an event, which plugins can register but
 // the scheduler never announces, such as UnscheduledPodAdd.
 func NeverAnnounced(name string) bool {
 	for _, row := range framework.Resources() {

@@ -7,8 +7,8 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// Explanation shows where a pod is at some moment and, if it waits, why, for what, and how far it is from a node.
-// Times are empty where there is nothing to say. In a simulation they are durations since the start, such as 12.5s, and
+// Explanation shows the state of a pod at some moment and, if it waits, which plugins rejected it, which events would wake
+// it, and what blocks it on the closest nodes. Times are empty where they do not apply. In a simulation they are durations since the start, such as 12.5s, and
 // in a cluster times of day in UTC, such as 2026-05-04T09:30:00Z.
 type Explanation struct {
 	Namespace     string `json:"namespace"`
@@ -17,126 +17,126 @@ type Explanation struct {
 	// At is the moment.
 	At   string        `json:"at"`
 	Pool simulate.Pool `json:"pool"`
-	// Since is when the pod came into the pool; empty for one that had its node from the beginning. In a cluster, where
-	// the scheduler does not remember that, it is when the kubelet began with a pod that has a node.
+	// Since is when the pod entered the pool; empty for one that had its node from the beginning. In a cluster, where the
+	// scheduler does not remember when a pod was bound, it is the start time of the pod.
 	Since string `json:"since"`
-	// Node is where the pod is or was, or where it is going if Permission is not empty.
+	// Node is the node of the pod, also of one that is gone, or the reserved one if PendingPermitPlugins is not empty.
 	Node string `json:"node"`
-	// NominatedNode is the node that preemption made or makes room on for the pod; empty if there is none, or the pod has
-	// a node.
+	// NominatedNode is the node for which the pod is nominated; empty if there is none, or the pod has a node.
 	NominatedNode string `json:"nominatedNode"`
-	// Terminating tells that the pod is being deleted. Preempted tells that preemption chose it as a victim, and
+	// Terminating reports whether the pod is being deleted, Preempted whether preemption chose it as a victim;
 	// PreemptedFor are the pods of higher priority that are nominated for its node, as namespace/name.
 	Terminating  bool     `json:"terminating"`
 	Preempted    bool     `json:"preempted"`
 	PreemptedFor []string `json:"preemptedFor"`
-	// Phase is Succeeded or Failed for a pod that has finished, which takes nothing from its node any more; else empty.
+	// Phase is Succeeded or Failed for a pod that has finished, which uses no resources of its node any more; else empty.
 	Phase string `json:"phase"`
-	// MissedWakeup tells that the pod waits for an event although a node would take it now.
+	// MissedWakeup reports whether the pod waits for an event although a node is feasible now.
 	MissedWakeup bool `json:"missedWakeup"`
-	// Permission are the plugins whose permission the pod needs to be bound.
-	Permission []string `json:"permission"`
+	// PendingPermitPlugins are the Permit plugins that a pod with a reserved node waits for.
+	PendingPermitPlugins []string `json:"permission"`
 	// Attempts is how many scheduling cycles the pod had, and Message why the last one failed, or why there was none. Of
 	// pods that have a node neither is known in a cluster.
 	Attempts int    `json:"attempts"`
 	Message  string `json:"message"`
 	// WokenBy is the label of the event that woke the pod last.
 	WokenBy string `json:"wokenBy"`
-	// TriedAgainAt is when a pod in backoff is ready, or a waiting one is tried even if nothing happens; empty for gated
-	// pods, which are not tried before the plugin that gates them lets them.
+	// TriedAgainAt is when the backoff of a pod ends, or when a waiting pod is tried again without an event; empty for pods
+	// that a PreEnqueue plugin rejects, which are not tried before it admits them.
 	TriedAgainAt string `json:"triedAgainAt"`
 
-	// RejectedAt is when the last attempt failed, and RejectedBy are the plugins that rejected the pod then, or gate it.
+	// RejectedAt is when the last attempt failed, and RejectedBy are the plugins that rejected the pod then, or reject
+	// it at PreEnqueue.
 	RejectedAt string      `json:"rejectedAt"`
 	RejectedBy []Rejection `json:"rejectedBy"`
-	// PostFilter is what the plugins said then that could have made room, such as by preemption.
+	// PostFilter is the message of the PostFilter plugins of that attempt, such as that of preemption.
 	PostFilter string `json:"postFilter"`
-	// Wakes are the events that those plugins wait for.
-	Wakes []Wake `json:"wakes"`
-	// Heard are the last events about which a plugin that had rejected the pod was asked, and what it said.
-	Heard []Heard `json:"heard"`
-	// HeardSince is since when such events are remembered; empty if it is from the beginning, or nothing is. In a cluster
-	// that begins when somebody asks about the pod.
-	HeardSince string `json:"heardSince"`
+	// RequeueEvents are the events that those plugins registered.
+	RequeueEvents []PluginEvents `json:"wakes"`
+	// RecentEvents are the last events for which the hint of a plugin that had rejected the pod was called, and its answer.
+	RecentEvents []RecentEvent `json:"heard"`
+	// RecentEventsSince is since when such events are recorded; empty if it is from the beginning, or none are. In a cluster
+	// recording begins with the first request for the pod.
+	RecentEventsSince string `json:"heardSince"`
 
-	// NotAsked is why the plugins could not be asked what is in the way, in which case the rest is empty. In a cluster they
-	// have to be built once more for that.
-	NotAsked string `json:"notAsked"`
-	// AllNodes is how many nodes there are. Everywhere is what keeps the pod off all of them, and Nodes are the closest
-	// ones, with what else is in the way: those with the fewest things first.
-	AllNodes   int           `json:"allNodes"`
-	Everywhere []Obstacle    `json:"everywhere"`
-	Nodes      []NodeOutlook `json:"nodes"`
+	// ProbeError is why the plugins could not be called to find the blockers, in which case the rest is empty. In a cluster
+	// another instance of each is built for that.
+	ProbeError string `json:"notAsked"`
+	// AllNodes is how many nodes there are. Everywhere has what blocks the pod on all of them, and Nodes are the closest
+	// ones, with further blockers: those with the fewest first.
+	AllNodes   int            `json:"allNodes"`
+	Everywhere []Blocker      `json:"everywhere"`
+	Nodes      []NodeBlockers `json:"nodes"`
 }
 
-// Rejection is what a plugin has against a pod.
+// Rejection is the rejection of a pod by a plugin.
 type Rejection struct {
 	Plugin string `json:"plugin"`
-	// Gate tells that the plugin does not let the pod be tried.
-	Gate bool `json:"gate"`
-	// Nodes is on how many nodes the plugin was the first to reject the pod.
+	// PreEnqueue reports whether the plugin rejects the pod at PreEnqueue, so that it is not tried.
+	PreEnqueue bool `json:"gate"`
+	// Nodes is the number of nodes on which the plugin was the first to reject the pod.
 	Nodes   int           `json:"nodes"`
 	Reasons []ReasonCount `json:"reasons"`
 }
 
-// ReasonCount is on how many nodes a reason was given.
+// ReasonCount is a reason with the number of nodes for which a plugin gave it.
 type ReasonCount struct {
 	Reason string `json:"reason"`
 	Nodes  int    `json:"nodes"`
 }
 
-// Wake is the events that a plugin waits for which rejected a pod.
-type Wake struct {
+// PluginEvents are the events that a plugin which rejected a pod registered.
+type PluginEvents struct {
 	Plugin string        `json:"plugin"`
 	Events []PluginEvent `json:"events"`
 }
 
-// Heard is an event about which a plugin was asked whether it helps a pod.
-type Heard struct {
+// RecentEvent is an event for which the hint of a plugin was called about a pod.
+type RecentEvent struct {
 	At    string `json:"at"`
 	Event string `json:"event"`
 	// Object is what the event happened to, such as "Node n1"; empty if that is not known.
 	Object string `json:"object"`
-	// Plugin is who was asked; empty for events that wake every pod.
+	// Plugin is the plugin of the hint; empty for events that wake every pod.
 	Plugin string `json:"plugin"`
 	Answer Answer `json:"answer"`
 	// Message is the error, if the answer is one.
 	Message string `json:"message,omitempty"`
 }
 
-// Answer is what a plugin says about an event.
+// Answer is the answer of a hint to an event.
 type Answer string
 
 const (
-	// AnswerQueue wants the pod tried again.
+	// AnswerQueue has the pod woken.
 	AnswerQueue Answer = "queue"
-	// AnswerSkip leaves the pod asleep.
+	// AnswerSkip does not.
 	AnswerSkip Answer = "skip"
 	// AnswerError is a hint that failed, which wakes the pod too.
 	AnswerError Answer = "error"
 )
 
-// NodeOutlook is what keeps a pod off one node.
-type NodeOutlook struct {
+// NodeBlockers is what blocks a pod on one node.
+type NodeBlockers struct {
 	Name string `json:"name"`
-	// Things is how much is in the way; zero if the pod would fit.
-	Things    int        `json:"things"`
-	Obstacles []Obstacle `json:"obstacles"`
+	// BlockerCount counts the details of the blockers, or one for a blocker without; zero if the pod would fit.
+	BlockerCount int       `json:"things"`
+	Blockers     []Blocker `json:"obstacles"`
 }
 
-// Obstacle is a plugin that rejects a pod.
-type Obstacle struct {
+// Blocker is a plugin that rejects a pod, with its reason.
+type Blocker struct {
 	Plugin string `json:"plugin"`
-	// Reason is the plugin's own, Details what is known beyond that, such as amounts.
+	// Reason is the message of the plugin, Details what is known in addition, such as amounts.
 	Reason  string   `json:"reason"`
 	Details []string `json:"details"`
 }
 
-// things is how much an obstacle counts.
-func (o *Obstacle) things() int { return max(1, len(o.Details)) }
+// count is how much a blocker adds to BlockerCount.
+func (b *Blocker) count() int { return max(1, len(b.Details)) }
 
-// DefaultNodes is how many of the closest nodes an explanation has, unless it is asked for others.
+// DefaultNodes is how many of the closest nodes an explanation has, unless another number is asked for.
 const DefaultNodes = 3
 
-// maxHeard is how many events an explanation has.
-const maxHeard = 20
+// maxRecentEvents is how many recent events an explanation has at most.
+const maxRecentEvents = 20

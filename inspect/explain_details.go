@@ -41,16 +41,17 @@ import (
 type subject struct {
 	pod   *v1.Pod
 	nodes []fwk.NodeInfo
-	// addedAffinity is what the profile requires of nodes beside the pod; nil if it requires nothing.
+	// addedAffinity is what the profile requires of nodes in addition to the pod; nil if it requires nothing.
 	addedAffinity *v1.NodeSelector
-	// namespaceLabels returns the labels of a namespace, exclusive tells whether a claim is for one pod only.
+	// namespaceLabels returns the labels of a namespace, exclusive reports whether a claim is
+	// for one pod only.
 	namespaceLabels func(name string) labels.Set
 	exclusive       func(namespace, claim string) bool
 }
 
-// newDescriber returns a describer with the details of the in-tree plugins. Other plugins, and those in-tree plugins
-// whose reasons say it all, are quoted.
-func (s *sight) newDescriber(profile *runtime.Framework, nodes []fwk.NodeInfo) *describer {
+// newDescriber returns a describer with the details of the in-tree plugins. Other plugins, and those in-tree plugins whose
+// reasons say it all, are quoted.
+func (s *podSnapshot) newDescriber(profile *runtime.Framework, nodes []fwk.NodeInfo) *describer {
 	core := profile.SharedInformerFactory().Core().V1()
 	about := subject{
 		pod:   s.pod,
@@ -90,7 +91,7 @@ func (s *sight) newDescriber(profile *runtime.Framework, nodes []fwk.NodeInfo) *
 
 // resourceDetails has the amounts of everything that the plugin says is insufficient.
 func resourceDetails(about *subject, node fwk.NodeInfo, reasons []string) []string {
-	asked := framework.NewResource(podresource.PodRequests(about.pod, podresource.PodResourcesOptions{}))
+	requested := framework.NewResource(podresource.PodRequests(about.pod, podresource.PodResourcesOptions{}))
 	var details []string
 	for _, reason := range reasons {
 		if reason == noderesourcesfit.ReasonTooManyPods {
@@ -101,7 +102,7 @@ func resourceDetails(about *subject, node fwk.NodeInfo, reasons []string) []stri
 		if !insufficient {
 			continue
 		}
-		wanted := amountOf(asked, name)
+		wanted := amountOf(requested, name)
 		offered, taken := amountOf(node.GetAllocatable(), name), amountOf(node.GetRequested(), name)
 		details = append(details, shortage(name, wanted, max(offered-taken, 0), offered))
 	}

@@ -99,7 +99,7 @@ func describeExpression(expression v1.NodeSelectorRequirement) string {
 	return text
 }
 
-// matchesNode tells whether a node matches one of the terms. One that does not parse matches no node.
+// matchesNode reports whether a node matches one of the terms. One that does not parse matches no node.
 func matchesNode(node *v1.Node, terms ...v1.NodeSelectorTerm) bool {
 	selector, err := nodeaffinity.NewNodeSelector(&v1.NodeSelector{NodeSelectorTerms: terms})
 	return err == nil && selector.Match(node)

@@ -20,7 +20,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 )
 
-// podAffinityDetails has the terms that are not met, and the pods that are in the way.
+// podAffinityDetails has the terms that are not satisfied, and the pods that conflict.
 func podAffinityDetails(about *subject, node fwk.NodeInfo, reasons []string) []string {
 	if node == nil || len(reasons) == 0 {
 		return nil
@@ -31,17 +31,17 @@ func podAffinityDetails(about *subject, node fwk.NodeInfo, reasons []string) []s
 	}
 	switch reasons[0] {
 	case interpodaffinity.ReasonAffinity:
-		return about.missingCompany(node.Node(), parsed.GetRequiredAffinityTerms())
+		return about.missingAffinity(node.Node(), parsed.GetRequiredAffinityTerms())
 	case interpodaffinity.ReasonAntiAffinity:
-		return about.unwantedCompany(node.Node(), parsed.GetRequiredAntiAffinityTerms())
+		return about.conflictingAntiAffinity(node.Node(), parsed.GetRequiredAntiAffinityTerms())
 	case interpodaffinity.ReasonExistingAntiAffinity:
-		return about.unwelcome(node.Node())
+		return about.existingAntiAffinity(node.Node())
 	}
 	return nil
 }
 
-// missingCompany returns the affinity terms for which no pod is near. A pod counts if it matches all terms.
-func (s *subject) missingCompany(node *v1.Node, terms []fwk.AffinityTerm) []string {
+// missingAffinity returns the affinity terms without a pod in the topology domain. A pod counts if it matches all terms.
+func (s *subject) missingAffinity(node *v1.Node, terms []fwk.AffinityTerm) []string {
 	var details []string
 	for i := range terms {
 		key := terms[i].TopologyKey
@@ -61,8 +61,8 @@ func (s *subject) missingCompany(node *v1.Node, terms []fwk.AffinityTerm) []stri
 	return details
 }
 
-// unwantedCompany returns the pods that are too near for the pod.
-func (s *subject) unwantedCompany(node *v1.Node, terms []fwk.AffinityTerm) []string {
+// conflictingAntiAffinity returns the pods that match an anti-affinity term of the pod in its topology domain.
+func (s *subject) conflictingAntiAffinity(node *v1.Node, terms []fwk.AffinityTerm) []string {
 	var details []string
 	for i := range terms {
 		key := terms[i].TopologyKey
@@ -80,8 +80,8 @@ func (s *subject) unwantedCompany(node *v1.Node, terms []fwk.AffinityTerm) []str
 	return details
 }
 
-// unwelcome returns the pods for which the pod would be too near.
-func (s *subject) unwelcome(node *v1.Node) []string {
+// existingAntiAffinity returns the pods with an anti-affinity term that the pod matches in their topology domain.
+func (s *subject) existingAntiAffinity(node *v1.Node) []string {
 	var details []string
 	for _, info := range s.nodes {
 		for _, other := range info.GetPods() {
@@ -193,7 +193,7 @@ func (s *subject) domains(constraint *v1.TopologySpreadConstraint, selector labe
 			continue
 		case ptr.Deref(constraint.NodeAffinityPolicy, v1.NodeInclusionPolicyHonor) == v1.NodeInclusionPolicyHonor && (err != nil || !matches):
 			continue
-		case ptr.Deref(constraint.NodeTaintsPolicy, v1.NodeInclusionPolicyIgnore) == v1.NodeInclusionPolicyHonor && s.repelled(node):
+		case ptr.Deref(constraint.NodeTaintsPolicy, v1.NodeInclusionPolicyIgnore) == v1.NodeInclusionPolicyHonor && s.hasUntoleratedTaint(node):
 			continue
 		}
 		matching := 0
@@ -208,8 +208,8 @@ func (s *subject) domains(constraint *v1.TopologySpreadConstraint, selector labe
 	return counts
 }
 
-// repelled tells whether a taint keeps the pod off a node.
-func (s *subject) repelled(node *v1.Node) bool {
+// hasUntoleratedTaint reports whether the pod does not tolerate a taint of a node.
+func (s *subject) hasUntoleratedTaint(node *v1.Node) bool {
 	keepsAway := func(taint *v1.Taint) bool {
 		return taint.Effect == v1.TaintEffectNoSchedule || taint.Effect == v1.TaintEffectNoExecute
 	}

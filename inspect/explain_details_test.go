@@ -186,7 +186,7 @@ func TestSpreadDetails(t *testing.T) {
 
 // TestProbeAgreesWithAttempts asks the plugins one by one about the waiting pods of random clusters: nothing is in the
 // way exactly where an attempt would succeed, and what rejects the pod there is among what is in the way. The details
-// never leave an obstacle of the plugins that have some unexplained.
+// never leave an blocker of the plugins that have some unexplained.
 func TestProbeAgreesWithAttempts(t *testing.T) {
 	checked := 0
 	for seed := range uint64(12) {
@@ -197,34 +197,34 @@ func TestProbeAgreesWithAttempts(t *testing.T) {
 			}
 			defer cluster.Close()
 			newRandomCluster(t, cluster, seed+1000).run()
-			known := newTruth(t.Context(), cluster)
+			known := newEvaluator(t.Context(), cluster)
 			if err := known.refresh(); err != nil {
 				t.Fatal(err)
 			}
 			waiting, _ := cluster.Scheduler().Queue().PendingPods()
 			for _, pod := range waiting {
 				class := known.classOf(pod)
-				judged, err := known.judge(class)
+				judged, err := known.evaluate(class)
 				if err != nil {
 					t.Fatal(err)
 				}
-				seen := sight{scheduler: cluster.Scheduler(), pod: pod}
+				seen := podSnapshot{scheduler: cluster.Scheduler(), pod: pod}
 				describer := seen.newDescriber(class.profile, known.nodes())
-				asked := newProbe(t.Context(), class.profile, pod, known.nodes())
+				built := newProbe(t.Context(), class.profile, pod, known.nodes())
 				for i, node := range known.nodes() {
-					rejections := asked.rejections(node)
-					for _, everywhere := range asked.everywhere {
-						rejections = append(rejections, answer{status: everywhere})
+					rejections := built.rejections(node)
+					for _, everywhere := range built.everywhere {
+						rejections = append(rejections, nodeRejection{status: everywhere})
 					}
 					by := judged.rejectedBy[i]
-					if (by == "") != (len(rejections) == 0) || by != "" && !named(rejections, by) {
-						t.Errorf("pod %s on node %s is rejected by %q, but in the way is %+v", pod.Name, judged.names[i], by, rejections)
+					if (by == "") != (len(rejections) == 0) || by != "" && !rejectedBy(rejections, by) {
+						t.Errorf("pod %s on node %s is rejected by %q, but the blockers are %+v", pod.Name, judged.names[i], by, rejections)
 					}
 					for _, rejection := range rejections {
-						obstacle := describer.obstacle(rejection)
-						if describer.details[obstacle.Plugin] != nil && len(obstacle.Details) == 0 && rejection.node != nil &&
-							obstacle.Reason != volumerestrictions.ReasonDiskConflict {
-							t.Errorf("pod %s on node %s: nothing is known about %+v", pod.Name, judged.names[i], obstacle)
+						blocker := describer.blocker(rejection)
+						if describer.details[blocker.Plugin] != nil && len(blocker.Details) == 0 && rejection.node != nil &&
+							blocker.Reason != volumerestrictions.ReasonDiskConflict {
+							t.Errorf("pod %s on node %s: nothing is known about %+v", pod.Name, judged.names[i], blocker)
 						}
 						checked++
 					}
@@ -233,6 +233,6 @@ func TestProbeAgreesWithAttempts(t *testing.T) {
 		})
 	}
 	if checked < 100 {
-		t.Errorf("only %d obstacles were checked; the clusters are too quiet", checked)
+		t.Errorf("only %d blockers were checked; the clusters are too quiet", checked)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// What is in the way of a pod at some moment of a scenario?
+// What blocks a pod at some moment of a scenario?
 func ExampleExplainer() {
 	input, err := simulate.Load([]string{"../testdata/scenarios/resources-freed.yaml"}, simulate.LoadOptions{})
 	if err != nil {
@@ -40,8 +40,8 @@ func ExampleExplainer() {
 	}
 	fmt.Println(explanation.Pool, "since", explanation.Since)
 	for _, node := range explanation.Nodes {
-		for _, obstacle := range node.Obstacles {
-			fmt.Println(node.Name, obstacle.Plugin, obstacle.Details)
+		for _, blocker := range node.Blockers {
+			fmt.Println(node.Name, blocker.Plugin, blocker.Details)
 		}
 	}
 	// Output:

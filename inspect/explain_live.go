@@ -24,7 +24,7 @@ var (
 	_ scheduler.Observer  = &LiveExplainer{}
 )
 
-// LiveExplainer explains any pod of a scheduler that is at work, which goes on meanwhile:
+// LiveExplainer explains any pod of a running scheduler, without stopping it:
 //
 //	explainer := inspect.NewLiveExplainer(ctx)
 //	explainer.Observe(&options)
@@ -34,12 +34,12 @@ var (
 //	...
 //	explanation, err := explainer.Explain(ctx, "default", "web", inspect.DefaultNodes)
 //
-// It has a snapshot and plugins of its own, which are made when somebody asks for the first time, so that nobody waits
-// for anybody: of the scheduler's, only the queue and the cache are locked, for as long as it takes to look one pod up
-// and to copy what changed since the last time.
+// It has a snapshot and instances of the plugins of its own, which are created for the first request, so that explaining does
+// not delay scheduling: only the queue and the cache are locked, for as long as it takes to look one pod up and to copy what
+// changed since the last request.
 //
-// Of every attempt that fails it remembers a few numbers, for the last thousands of pods. What happened to a pod it
-// remembers from when somebody asks about it.
+// Of every failed attempt it keeps a few numbers, for the last thousands of pods. Events are recorded for a pod from the first
+// request for it.
 //
 // It is safe for concurrent use. Requests are answered one at a time.
 type LiveExplainer struct {
@@ -48,57 +48,57 @@ type LiveExplainer struct {
 
 	ctx       context.Context
 	scheduler *scheduler.Scheduler
-	memories  memories
+	histories podHistories
 
-	// turn is taken by whoever asks; the rest is theirs.
-	turn     chan struct{}
+	// busy is full while a request is answered; it guards the following fields.
+	busy     chan struct{}
 	snapshot *cache.Snapshot
-	profiles runtime.Profiles // nil until somebody asks
+	profiles runtime.Profiles // nil until the first request
 }
 
-// NewLiveExplainer returns an explainer. The context is what its plugins are built with.
+// NewLiveExplainer returns an explainer. Its plugins are built with the context.
 func NewLiveExplainer(ctx context.Context) *LiveExplainer {
-	return &LiveExplainer{ctx: ctx, turn: make(chan struct{}, 1), snapshot: &cache.Snapshot{}}
+	return &LiveExplainer{ctx: ctx, busy: make(chan struct{}, 1), snapshot: &cache.Snapshot{}}
 }
 
-// Observe makes the explainer an observer of the scheduler and of the queue, beside those that there are.
+// Observe makes the explainer an observer of the scheduler and of the queue, in addition to the present ones.
 func (e *LiveExplainer) Observe(options *scheduler.Options) {
 	options.Observer = scheduler.JoinObservers(options.Observer, e)
 	options.QueueObserver = queue.JoinObservers(options.QueueObserver, e)
 }
 
-// Watch says whose pods are explained: those of the scheduler that was made with the options given to
-// [LiveExplainer.Observe]. It must be called before that one runs.
+// Watch sets the scheduler whose pods are explained, which was made with the options given to [LiveExplainer.Observe]. It must
+// be called before the scheduler runs.
 func (e *LiveExplainer) Watch(s *scheduler.Scheduler) { e.scheduler = s }
 
-// Close ends the plugins. Nobody may ask any more.
+// Close closes the plugins. [LiveExplainer.Explain] must not be called any more.
 func (e *LiveExplainer) Close() error { return e.profiles.Close() }
 
 // Explain explains a pod as it is now, with at most so many of the closest nodes. The error is a [*NoSuchPodError] if
-// the scheduler knows no such pod, as it does not know pods that have finished, or that of the context, if that ends
-// while others are answered.
+// the scheduler knows no such pod, as it does not know pods that have finished, or that of the context, if it ends while
+// other requests are answered.
 func (e *LiveExplainer) Explain(ctx context.Context, namespace, name string, nodes int) (*Explanation, error) {
 	select {
-	case e.turn <- struct{}{}:
-		defer func() { <-e.turn }()
+	case e.busy <- struct{}{}:
+		defer func() { <-e.busy }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for other explanations to be given: %w", ctx.Err())
+		return nil, fmt.Errorf("waiting for earlier requests: %w", ctx.Err())
 	}
 	now := e.now()
 	pod := podNow(e.scheduler, namespace, name)
 	if pod == nil {
 		return nil, e.noSuchPod(namespace, name, now)
 	}
-	s := &sight{
-		ctx: ctx, scheduler: e.scheduler, at: timeOfDay(now), write: timeOfDay, pod: pod,
-		ask: func() (*runtime.Framework, []fwk.NodeInfo, error) { return e.ask(pod.Spec.SchedulerName) },
+	s := &podSnapshot{
+		ctx: ctx, scheduler: e.scheduler, at: timeOfDay(now), formatTime: timeOfDay, pod: pod,
+		buildProbe: func() (*runtime.Framework, []fwk.NodeInfo, error) { return e.buildProbe(pod.Spec.SchedulerName) },
 	}
 	s.queued, _ = e.scheduler.Queue().Lookup(namespace, name)
 	s.state = stateOf(pod, &s.queued)
 	switch {
 	case s.queued.Pool != queue.PoolNone:
-		s.memory = e.memories.ask(pod.UID, now)
-		s.state.WokenBy = s.memory.wokenBy()
+		s.history = e.histories.get(pod.UID, now)
+		s.state.WokenBy = s.history.wokenBy()
 	case s.state.Pool == simulate.PoolUnschedulable:
 		s.state.Message = whyNotQueued(e.scheduler, pod)
 	}
@@ -110,26 +110,26 @@ func (e *LiveExplainer) now() time.Time {
 	return e.scheduler.Profiles()[e.scheduler.Configuration().Profiles[0].SchedulerName].Clock().Now()
 }
 
-// timeOfDay writes a time as the API does.
+// timeOfDay formats a time as the API does.
 func timeOfDay(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// ask returns the explainer's own plugins of a profile, and the nodes as they are now.
-func (e *LiveExplainer) ask(schedulerName string) (*runtime.Framework, []fwk.NodeInfo, error) {
+// buildProbe returns the explainer's own plugins of a profile, and the nodes as they are now.
+func (e *LiveExplainer) buildProbe(schedulerName string) (*runtime.Framework, []fwk.NodeInfo, error) {
 	if e.profiles == nil {
 		built, err := e.scheduler.BuildProfiles(e.ctx, e.snapshot)
 		if err != nil {
-			return nil, nil, fmt.Errorf("preparing to ask the plugins: %w", err)
+			return nil, nil, fmt.Errorf("building the plugins for explanations: %w", err)
 		}
 		e.profiles = built
 	}
 	if err := e.scheduler.Cache().UpdateSnapshot(e.snapshot); err != nil {
-		return nil, nil, fmt.Errorf("looking at the nodes: %w", err)
+		return nil, nil, fmt.Errorf("reading the nodes: %w", err)
 	}
 	nodes, err := e.snapshot.List()
 	return e.profiles[schedulerName], nodes, err
 }
 
-// stateOf says where a pod is.
+// stateOf returns the state of a pod.
 func stateOf(pod *v1.Pod, queued *queue.PodStatus) simulate.PodState {
 	state := simulate.PodState{
 		Namespace: pod.Namespace, Name: pod.Name, Node: pod.Spec.NodeName, Pool: simulate.PoolUnschedulable, Attempts: queued.Attempts,
@@ -163,21 +163,21 @@ func whyNotQueued(s *scheduler.Scheduler, pod *v1.Pod) string {
 	if s.Profiles()[pod.Spec.SchedulerName] == nil {
 		return "no profile has the scheduler name " + pod.Spec.SchedulerName
 	}
-	return "the pod came, or got a node, this very moment; ask again"
+	return "the pod was created or bound just now; try again"
 }
 
-// maxAlike is how many pods of a namespace are offered in place of one that is not there.
-const maxAlike = 1000
+// maxSuggestions is how many pods of a namespace are suggested in place of one that does not exist.
+const maxSuggestions = 1000
 
-// noSuchPod returns the error for a pod that is not there, with those that may have been meant.
+// noSuchPod returns the error for a pod that does not exist, with those that may have been meant.
 func (e *LiveExplainer) noSuchPod(namespace, name string, now time.Time) error {
 	missing := &NoSuchPodError{Namespace: namespace, Name: name, At: timeOfDay(now)}
 	all, err := podsOf(e.scheduler).List(labels.Everything())
 	if err != nil {
-		return fmt.Errorf("%w; nor can the others be listed: %w", missing, err)
+		return fmt.Errorf("%w, and the others cannot be listed: %w", missing, err)
 	}
 	for _, pod := range all {
-		if pod.Namespace == namespace && len(missing.Pods) < maxAlike || pod.Name == name {
+		if pod.Namespace == namespace && len(missing.Pods) < maxSuggestions || pod.Name == name {
 			missing.Pods = append(missing.Pods, podName(pod))
 		}
 	}
@@ -186,19 +186,19 @@ func (e *LiveExplainer) noSuchPod(namespace, name string, now time.Time) error {
 
 // AttemptFailed implements scheduler.Observer.
 func (e *LiveExplainer) AttemptFailed(failure scheduler.Failure) {
-	e.memories.fail(failure.Pod.UID, newFailedAttempt(failure, e.now()))
+	e.histories.addFailure(failure.Pod.UID, newFailedAttempt(failure, e.now()))
 }
 
-// PodMoved implements queue.Observer. Only events for which no plugin is asked are of interest.
+// PodMoved implements queue.Observer. Only events for which no hint is called are of interest.
 func (e *LiveExplainer) PodMoved(move queue.PodMove) {
-	if e.memories.asking() && wakesAll(&move) {
-		e.memories.hear(e.now(), func(yield func(*v1.Pod) bool) { yield(move.Pod.Pod) }, heardOfMove(&move))
+	if e.histories.recording() && isWakeupWithoutHint(&move) {
+		e.histories.addEvent(e.now(), func(yield func(*v1.Pod) bool) { yield(move.Pod.Pod) }, eventOfMove(&move))
 	}
 }
 
 // PodsMoved implements queue.BatchObserver.
 func (e *LiveExplainer) PodsMoved(moves []queue.PodMove) {
-	if e.memories.asking() {
+	if e.histories.recording() {
 		for i := range moves {
 			e.PodMoved(moves[i])
 		}
@@ -207,7 +207,7 @@ func (e *LiveExplainer) PodsMoved(moves []queue.PodMove) {
 
 // HintEvaluated implements queue.Observer.
 func (e *LiveExplainer) HintEvaluated(result queue.HintResult) {
-	if e.memories.asking() {
-		e.memories.hear(e.now(), result.Pods, heardOfHint(&result))
+	if e.histories.recording() {
+		e.histories.addEvent(e.now(), result.Pods, eventOfHint(&result))
 	}
 }

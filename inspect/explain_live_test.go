@@ -53,20 +53,20 @@ func TestLiveExplanationRemembersWhoWasAskedAbout(t *testing.T) {
 	cluster.replay(t, documents(node("n1", ""), pod("web", "1", ", nodeSelector: {disk: ssd}"), pod("other", "1", ", nodeSelector: {disk: ssd}")))
 	label(10, "tape")
 	first := cluster.explainLive(t, "web")
-	if len(first.Heard) > 0 || first.HeardSince != "2026-01-01T00:00:10Z" {
-		t.Errorf("the first answer remembers %+v since %q, want nothing yet", first.Heard, first.HeardSince)
+	if len(first.RecentEvents) > 0 || first.RecentEventsSince != "2026-01-01T00:00:10Z" {
+		t.Errorf("the first answer remembers %+v since %q, want nothing yet", first.RecentEvents, first.RecentEventsSince)
 	}
 	label(20, "hdd") // later than the first, by as much
-	want := []inspect.Heard{{At: "2026-01-01T00:00:30Z", Event: "NodeUpdateNodeLabel", Plugin: "NodeAffinity", Answer: inspect.AnswerSkip}}
-	if diff := cmp.Diff(want, cluster.explainLive(t, "web").Heard); diff != "" {
-		t.Errorf("heard differs (-want +got):\n%s", diff)
+	want := []inspect.RecentEvent{{At: "2026-01-01T00:00:30Z", Event: "NodeUpdateNodeLabel", Plugin: "NodeAffinity", Answer: inspect.AnswerSkip}}
+	if diff := cmp.Diff(want, cluster.explainLive(t, "web").RecentEvents); diff != "" {
+		t.Errorf("recent events differ (-want +got):\n%s", diff)
 	}
-	if other := cluster.explainLive(t, "other"); len(other.Heard) > 0 {
-		t.Errorf("nobody had asked about the other pod, and it heard %+v", other.Heard)
+	if other := cluster.explainLive(t, "other"); len(other.RecentEvents) > 0 {
+		t.Errorf("the other pod was not requested, but has recent events %+v", other.RecentEvents)
 	}
 	cluster.replay(t, scenario("{at: 11m, create: "+node("n2", "")+"}"))
-	if late := cluster.explainLive(t, "web"); slices.Contains(late.Heard, want[0]) {
-		t.Errorf("nobody asked for eleven minutes, and the pod still heard %+v", late.Heard)
+	if late := cluster.explainLive(t, "web"); slices.Contains(late.RecentEvents, want[0]) {
+		t.Errorf("no request for eleven minutes, but recent events are %+v", late.RecentEvents)
 	}
 }
 
@@ -77,9 +77,9 @@ func TestLiveExplanationRemembersFlush(t *testing.T) {
 	cluster.explainLive(t, "web")
 	cluster.replay(t, scenario(patchNode("6m", "n1", "annotations: {a: b}")))
 	got := cluster.explainLive(t, "web")
-	want := []inspect.Heard{{At: "2026-01-01T00:05:00Z", Event: "UnschedulableTimeout", Answer: inspect.AnswerQueue}}
-	if diff := cmp.Diff(want, got.Heard); diff != "" || got.WokenBy != "UnschedulableTimeout" {
-		t.Errorf("woken by %q, heard differs (-want +got):\n%s", got.WokenBy, diff)
+	want := []inspect.RecentEvent{{At: "2026-01-01T00:05:00Z", Event: "UnschedulableTimeout", Answer: inspect.AnswerQueue}}
+	if diff := cmp.Diff(want, got.RecentEvents); diff != "" || got.WokenBy != "UnschedulableTimeout" {
+		t.Errorf("woken by %q, recent events differ (-want +got):\n%s", got.WokenBy, diff)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestLiveExplanationWithoutPlugins(t *testing.T) {
 	cluster := explainedCluster(t, options)
 	cluster.replay(t, documents(node("n1", ""), pod("web", "5", ""), pod("gated", "1", ", schedulingGates: [{name: g}]")))
 	waiting := cluster.explainLive(t, "web")
-	if len(waiting.RejectedBy) != 1 || len(waiting.Wakes) != 1 || !strings.HasSuffix(waiting.NotAsked, `initializing plugin "Once": the port is taken`) {
+	if len(waiting.RejectedBy) != 1 || len(waiting.RequeueEvents) != 1 || !strings.HasSuffix(waiting.ProbeError, `initializing plugin "Once": the port is taken`) {
 		t.Errorf("the explanation is %+v, want what the scheduler knows without asking", waiting)
 	}
 	if gated := cluster.explainLive(t, "gated"); len(gated.RejectedBy) != 1 || gated.RejectedBy[0].Plugin != "SchedulingGates" {

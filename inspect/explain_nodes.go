@@ -17,70 +17,70 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// setNodes asks every plugin about every node, and keeps the nodes where the least is in the way.
-func (s *sight) setNodes(view *Explanation, profile *runtime.Framework, nodes []fwk.NodeInfo, wanted int) {
+// setNodes calls every plugin for every node, and keeps the nodes with the fewest blockers.
+func (s *podSnapshot) setNodes(view *Explanation, profile *runtime.Framework, nodes []fwk.NodeInfo, wanted int) {
 	view.AllNodes = len(nodes)
-	asked := newProbe(s.ctx, profile, s.pod, nodes)
+	probe := newProbe(s.ctx, profile, s.pod, nodes)
 	describer := s.newDescriber(profile, nodes)
-	for _, status := range asked.everywhere {
-		view.Everywhere = append(view.Everywhere, describer.obstacle(answer{status: status}))
+	for _, status := range probe.everywhere {
+		view.Everywhere = append(view.Everywhere, describer.blocker(nodeRejection{status: status}))
 	}
-	outlooks := make([]NodeOutlook, 0, len(nodes))
+	all := make([]NodeBlockers, 0, len(nodes))
 	for _, node := range nodes {
-		outlook := NodeOutlook{Name: node.Node().Name, Obstacles: []Obstacle{}}
-		for _, rejection := range asked.rejections(node) {
-			obstacle := describer.obstacle(rejection)
-			outlook.Obstacles = append(outlook.Obstacles, obstacle)
-			outlook.Things += obstacle.things()
+		found := NodeBlockers{Name: node.Node().Name, Blockers: []Blocker{}}
+		for _, rejection := range probe.rejections(node) {
+			blocker := describer.blocker(rejection)
+			found.Blockers = append(found.Blockers, blocker)
+			found.BlockerCount += blocker.count()
 		}
-		outlooks = append(outlooks, outlook)
+		all = append(all, found)
 	}
-	slices.SortStableFunc(outlooks, func(a, b NodeOutlook) int {
-		return cmp.Or(cmp.Compare(a.Things, b.Things), strings.Compare(a.Name, b.Name))
+	slices.SortStableFunc(all, func(a, b NodeBlockers) int {
+		return cmp.Or(cmp.Compare(a.BlockerCount, b.BlockerCount), strings.Compare(a.Name, b.Name))
 	})
 	waits := view.Pool == simulate.PoolUnschedulable && s.queued.Pool == queue.PoolUnschedulable
-	view.MissedWakeup = waits && len(view.Everywhere) == 0 && len(outlooks) > 0 && outlooks[0].Things == 0
-	view.Nodes = append(view.Nodes, outlooks[:min(max(wanted, 0), len(outlooks))]...)
+	view.MissedWakeup = waits && len(view.Everywhere) == 0 && len(all) > 0 && all[0].BlockerCount == 0
+	view.Nodes = append(view.Nodes, all[:min(max(wanted, 0), len(all))]...)
 }
 
-// describer says more about rejections than the plugins do.
+// describer adds details to the rejections of plugins.
 type describer struct {
 	details map[string]detailer
 	about   subject
 }
 
-// detailer returns what is in the way on a node, a line for each thing; nothing if it does not know better than the
-// plugin. The node is nil if the plugin rejects the pod on all nodes.
+// detailer returns the details of a rejection, a line for each; none if the reasons of the plugin say it all. The node is nil
+// if the plugin rejects the pod on all nodes.
 type detailer func(about *subject, node fwk.NodeInfo, reasons []string) []string
 
-// obstacle describes a rejection.
-func (d *describer) obstacle(rejection answer) Obstacle {
+// blocker returns a rejection with its details.
+func (d *describer) blocker(rejection nodeRejection) Blocker {
 	status := rejection.status
-	obstacle := Obstacle{Plugin: status.Plugin(), Reason: strings.Join(status.Reasons(), "; "), Details: []string{}}
-	if obstacle.Reason == "" {
-		obstacle.Reason = status.Message()
+	blocker := Blocker{Plugin: status.Plugin(), Reason: strings.Join(status.Reasons(), "; "), Details: []string{}}
+	if blocker.Reason == "" {
+		blocker.Reason = status.Message()
 	}
-	if details := d.details[obstacle.Plugin]; details != nil && status.IsRejected() {
-		obstacle.Details = append(obstacle.Details, details(d.about.with(rejection), rejection.node, status.Reasons())...)
+	if details := d.details[blocker.Plugin]; details != nil && status.IsRejected() {
+		blocker.Details = append(blocker.Details, details(d.about.with(rejection), rejection.node, status.Reasons())...)
 	}
-	if len(rejection.kept) > 0 {
-		kept := make([]string, len(rejection.kept))
-		for i, pod := range rejection.kept {
-			kept[i] = podName(pod.GetPod())
+	if len(rejection.nominated) > 0 {
+		names := make([]string, len(rejection.nominated))
+		for i, pod := range rejection.nominated {
+			names[i] = podName(pod.GetPod())
 		}
-		reserved := " (room is kept for " + strings.Join(kept, ", ") + ")"
-		obstacle.Reason += reserved
-		for i := range obstacle.Details {
-			obstacle.Details[i] += reserved
+		reserved := " (room is kept for " + strings.Join(names, ", ") + ")"
+		blocker.Reason += reserved
+		for i := range blocker.Details {
+			blocker.Details[i] += reserved
 		}
 	}
-	return obstacle
+	return blocker
 }
 
-// with returns the subject among the nodes as the plugin saw them that rejected it: with the pods for which room is kept.
-func (s *subject) with(rejection answer) *subject {
+// with returns the subject with the nodes as the rejecting plugin saw them: with the nominated pods.
+func (s *subject) with(rejection nodeRejection) *subject {
 	seen := *s
-	if len(rejection.kept) > 0 {
+	if len(rejection.nominated) > 0 {
 		seen.nodes = slices.Clone(s.nodes)
 		for i, node := range seen.nodes {
 			if node.Node().Name == rejection.node.Node().Name {

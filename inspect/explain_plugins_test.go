@@ -86,7 +86,7 @@ func (e *explained) compareLive(t *testing.T, want *inspect.Explanation, nodes i
 	if err != nil {
 		t.Fatal(err)
 	}
-	ignored := []string{"At", "Since", "TriedAgainAt", "RejectedAt", "Heard", "HeardSince", "WokenBy", "Message"}
+	ignored := []string{"At", "Since", "TriedAgainAt", "RejectedAt", "RecentEvents", "RecentEventsSince", "WokenBy", "Message"}
 	if want.Pool == simulate.PoolBound {
 		ignored = append(ignored, "Attempts")
 	}
@@ -259,11 +259,11 @@ func TestWhatIsExplainedHelps(t *testing.T) {
 			if after.Pool != simulate.PoolBound || after.Node != "n1" || after.WokenBy != test.event {
 				t.Errorf("after the remedy the pod is %s on node %q, woken by %q; want bound on n1, woken by %s", after.Pool, after.Node, after.WokenBy, test.event)
 			}
-			heard := func(heard inspect.Heard) bool {
-				return heard.Event == test.event && heard.Plugin == plugin.Name && heard.Answer == inspect.AnswerQueue
+			events := func(events inspect.RecentEvent) bool {
+				return events.Event == test.event && events.Plugin == plugin.Name && events.Answer == inspect.AnswerQueue
 			}
-			if !slices.ContainsFunc(after.Heard, heard) {
-				t.Errorf("the explanation heard %+v, want that %s wanted the pod for %s", after.Heard, plugin.Name, test.event)
+			if !slices.ContainsFunc(after.RecentEvents, events) {
+				t.Errorf("recent events are %+v, want that %s wanted the pod for %s", after.RecentEvents, plugin.Name, test.event)
 			}
 		})
 	}
@@ -272,7 +272,7 @@ func TestWhatIsExplainedHelps(t *testing.T) {
 	}
 }
 
-// mustBeExplained tells whether a plugin can keep a pod waiting in a simulation. NodeName cannot, as pods with a node
+// mustBeExplained reports whether a plugin can keep a pod waiting in a simulation. NodeName cannot, as pods with a node
 // don't wait; DefaultPreemption only does while it deletes other pods, which takes no time.
 func mustBeExplained(plugin plugins.Description) bool {
 	rejects := func(point profiles.ExtensionPoint) bool {
@@ -292,28 +292,28 @@ func checkExplained(t *testing.T, explanation *inspect.Explanation, plugin strin
 		t.Errorf("the pod is %s, want %s", explanation.Pool, pool)
 	}
 	by := func(rejection inspect.Rejection) bool {
-		return rejection.Plugin == plugin && rejection.Gate == test.gated && len(rejection.Reasons) > 0
+		return rejection.Plugin == plugin && rejection.PreEnqueue == test.gated && len(rejection.Reasons) > 0
 	}
 	if !slices.ContainsFunc(explanation.RejectedBy, by) {
 		t.Errorf("rejected by %+v, want %s among them, with a reason", explanation.RejectedBy, plugin)
 	}
-	wakes := func(wake inspect.Wake) bool {
+	wakes := func(wake inspect.PluginEvents) bool {
 		return wake.Plugin == plugin && slices.ContainsFunc(wake.Events, func(event inspect.PluginEvent) bool { return event.Event == test.event })
 	}
-	if !slices.ContainsFunc(explanation.Wakes, wakes) {
-		t.Errorf("wakes are %+v, want %s for %s", explanation.Wakes, test.event, plugin)
+	if !slices.ContainsFunc(explanation.RequeueEvents, wakes) {
+		t.Errorf("wakes are %+v, want %s for %s", explanation.RequeueEvents, test.event, plugin)
 	}
 	if test.gated {
 		return
 	}
-	if len(explanation.Nodes) != 1 || explanation.Nodes[0].Name != "n1" || len(explanation.Nodes[0].Obstacles) != 1 {
-		t.Fatalf("the closest node is %+v, want n1 with one obstacle", explanation.Nodes)
+	if len(explanation.Nodes) != 1 || explanation.Nodes[0].Name != "n1" || len(explanation.Nodes[0].Blockers) != 1 {
+		t.Fatalf("the closest node is %+v, want n1 with one blocker", explanation.Nodes)
 	}
-	obstacle := explanation.Nodes[0].Obstacles[0]
-	if obstacle.Plugin != plugin || obstacle.Reason == "" {
-		t.Errorf("the obstacle is %+v, want %s with a reason", obstacle, plugin)
+	blocker := explanation.Nodes[0].Blockers[0]
+	if blocker.Plugin != plugin || blocker.Reason == "" {
+		t.Errorf("the blocker is %+v, want %s with a reason", blocker, plugin)
 	}
-	if diff := cmp.Diff(append([]string{}, test.details...), obstacle.Details); diff != "" {
+	if diff := cmp.Diff(append([]string{}, test.details...), blocker.Details); diff != "" {
 		t.Errorf("details differ (-want +got):\n%s", diff)
 	}
 }

@@ -40,7 +40,7 @@ func TestExplainPreemption(t *testing.T) {
 		"modest": {
 			check: func(e *inspect.Explanation) bool {
 				return e.NominatedNode == "" && e.PostFilter != "" &&
-					strings.HasSuffix(e.Nodes[0].Obstacles[0].Reason, "(room is kept for default/important)")
+					strings.HasSuffix(e.Nodes[0].Blockers[0].Reason, "(room is kept for default/important)")
 			},
 		},
 	}

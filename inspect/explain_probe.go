@@ -18,30 +18,30 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// probe asks the plugins of a profile about a pod each on its own, so that one that rejects the pod does not hide what
-// the others think.
+// probe calls every plugin of a profile for a pod by itself, so that one that rejects the pod does not hide the verdicts of
+// the others.
 type probe struct {
 	ctx     context.Context
 	profile *runtime.Framework
 	pod     *v1.Pod
 	state   *framework.CycleState
-	// filters are the plugins to ask about a node, in the order in which they run.
+	// filters are the Filter plugins, in the order in which they run.
 	filters []fwk.FilterPlugin
-	// everywhere has the plugins that PreFilter made reject the pod on all nodes, in their order, narrowed those that
-	// left only some nodes.
+	// everywhere has the statuses of the plugins that rejected the pod on all nodes at PreFilter, in their order, narrowed
+	// the nodes of those that allowed only some.
 	everywhere []*fwk.Status
-	narrowed   []narrowing
+	narrowed   []preFilterNodes
 }
 
-type narrowing struct {
+type preFilterNodes struct {
 	plugin string
-	left   sets.Set[string]
+	nodes  sets.Set[string]
 }
 
 // newProbe runs PreFilter of every plugin over the nodes of the profile's snapshot.
 func newProbe(ctx context.Context, profile *runtime.Framework, pod *v1.Pod, nodes []fwk.NodeInfo) *probe {
 	p := &probe{ctx: ctx, profile: profile, pod: pod, state: framework.NewCycleState()}
-	done := sets.New[string]() // that need not be asked, or cannot be
+	done := sets.New[string]() // plugins whose Filter is not to be called
 	for _, resolved := range profile.Resolved().Points[profiles.PreFilter] {
 		plugin, runs := profile.Plugin(resolved.Name).(fwk.PreFilterPlugin)
 		if !runs {
@@ -55,7 +55,7 @@ func newProbe(ctx context.Context, profile *runtime.Framework, pod *v1.Pod, node
 			done.Insert(plugin.Name())
 			p.everywhere = append(p.everywhere, status)
 		case !result.AllNodes():
-			p.narrowed = append(p.narrowed, narrowing{plugin.Name(), result.NodeNames})
+			p.narrowed = append(p.narrowed, preFilterNodes{plugin.Name(), result.NodeNames})
 		}
 	}
 	p.state.SetSkipFilterPlugins(done)
@@ -71,53 +71,53 @@ func newProbe(ctx context.Context, profile *runtime.Framework, pod *v1.Pod, node
 func (p *probe) preFilter(plugin fwk.PreFilterPlugin, nodes []fwk.NodeInfo) (result *fwk.PreFilterResult, status *fwk.Status) {
 	defer recoverStatus(plugin.Name(), &status)
 	result, status = plugin.PreFilter(p.ctx, p.state, p.pod, nodes)
-	return result, signed(status, plugin.Name())
+	return result, withPlugin(status, plugin.Name())
 }
 
-// answer is what a plugin says about a node.
-type answer struct {
+// nodeRejection is the rejection of a pod on a node.
+type nodeRejection struct {
 	status *fwk.Status
-	// node is the node as the plugin saw it: with the pods on it for which room is kept there, if that is why it rejects.
-	node fwk.NodeInfo
-	kept []fwk.PodInfo
+	// node is the node as the plugin saw it: with the nominated pods, if it rejects the pod because of them.
+	node      fwk.NodeInfo
+	nominated []fwk.PodInfo
 }
 
-// rejections asks all plugins about a node and returns the answers that keep the pod off it, other than those that
-// concern all nodes.
-func (p *probe) rejections(node fwk.NodeInfo) []answer {
-	var rejections []answer
+// rejections calls all plugins for a node and returns the rejections, other than those of all nodes.
+func (p *probe) rejections(node fwk.NodeInfo) []nodeRejection {
+	var rejections []nodeRejection
 	for _, narrowing := range p.narrowed {
-		if !narrowing.left.Has(node.Node().Name) {
+		if !narrowing.nodes.Has(node.Node().Name) {
 			status := fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "node(s) didn't satisfy plugin "+narrowing.plugin)
-			rejections = append(rejections, answer{status: status.WithPlugin(narrowing.plugin), node: node})
+			rejections = append(rejections, nodeRejection{status: status.WithPlugin(narrowing.plugin), node: node})
 		}
 	}
-	for _, view := range p.views(node) {
+	for _, view := range p.nodeViews(node) {
 		for _, plugin := range p.filters {
-			if named(rejections, plugin.Name()) {
+			if rejectedBy(rejections, plugin.Name()) {
 				continue
 			}
 			if status := p.filter(plugin, view.state, view.node); !status.IsSuccess() {
-				rejections = append(rejections, answer{status: status, node: view.node, kept: view.kept})
+				rejections = append(rejections, nodeRejection{status: status, node: view.node, nominated: view.nominated})
 			}
 		}
 	}
 	return rejections
 }
 
-// accepts tells whether a plugin would take the pod on a node, whatever the others say.
+// accepts reports whether a plugin accepts the pod on a node, whatever the verdicts of the others.
 func (p *probe) accepts(plugin string, node fwk.NodeInfo) bool {
 	for _, status := range p.everywhere {
 		if status.Plugin() == plugin {
 			return false
 		}
 	}
-	return !named(p.rejections(node), plugin)
+	return !rejectedBy(p.rejections(node), plugin)
 }
 
-func named(answers []answer, plugin string) bool {
-	for _, answer := range answers {
-		if answer.status.Plugin() == plugin {
+// rejectedBy reports whether one of the rejections is that of a plugin.
+func rejectedBy(rejections []nodeRejection, plugin string) bool {
+	for _, rejection := range rejections {
+		if rejection.status.Plugin() == plugin {
 			return true
 		}
 	}
@@ -126,42 +126,42 @@ func named(answers []answer, plugin string) bool {
 
 func (p *probe) filter(plugin fwk.FilterPlugin, state fwk.CycleState, node fwk.NodeInfo) (status *fwk.Status) {
 	defer recoverStatus(plugin.Name(), &status)
-	return signed(plugin.Filter(p.ctx, state, p.pod, node), plugin.Name())
+	return withPlugin(plugin.Filter(p.ctx, state, p.pod, node), plugin.Name())
 }
 
-// view is a node as plugins have to accept it.
-type view struct {
-	state fwk.CycleState
-	node  fwk.NodeInfo
-	kept  []fwk.PodInfo
+// nodeView is a node on which every plugin has to accept the pod.
+type nodeView struct {
+	state     fwk.CycleState
+	node      fwk.NodeInfo
+	nominated []fwk.PodInfo
 }
 
-// views returns the node as it is and, if room is kept there for other pods that go first, as it would be with them.
-func (p *probe) views(node fwk.NodeInfo) []view {
-	views := []view{{state: p.state, node: node}}
-	first := p.firstThere(node.Node().Name)
-	if len(first) == 0 {
+// nodeViews returns the node as it is and, if other pods with precedence are nominated for it, with these.
+func (p *probe) nodeViews(node fwk.NodeInfo) []nodeView {
+	views := []nodeView{{state: p.state, node: node}}
+	ahead := p.nominatedPodsAhead(node.Node().Name)
+	if len(ahead) == 0 {
 		return views
 	}
-	beside := view{state: p.state.Clone(), node: node.Snapshot(), kept: first}
-	for _, nominated := range first {
-		beside.node.AddPodInfo(nominated)
-		// Where a plugin fails at that, its Filter says so.
-		_ = p.profile.RunPreFilterExtensionAddPod(p.ctx, beside.state, p.pod, nominated, beside.node)
+	withNominated := nodeView{state: p.state.Clone(), node: node.Snapshot(), nominated: ahead}
+	for _, nominated := range ahead {
+		withNominated.node.AddPodInfo(nominated)
+		// The Filter of a plugin that fails here returns an error, too.
+		_ = p.profile.RunPreFilterExtensionAddPod(p.ctx, withNominated.state, p.pod, nominated, withNominated.node)
 	}
-	return append(views, beside)
+	return append(views, withNominated)
 }
 
-// firstThere returns the pods for which room is kept on a node before the pod may have it.
-func (p *probe) firstThere(node string) []fwk.PodInfo {
+// nominatedPodsAhead returns the pods nominated for a node whose priority is not lower.
+func (p *probe) nominatedPodsAhead(node string) []fwk.PodInfo {
 	return slices.DeleteFunc(p.profile.NominatedPodsForNode(node), func(nominated fwk.PodInfo) bool {
 		other := nominated.GetPod()
 		return other.UID == p.pod.UID || corev1helpers.PodPriority(other) < corev1helpers.PodPriority(p.pod)
 	})
 }
 
-// signed returns a status with the name of the plugin that returned it.
-func signed(status *fwk.Status, plugin string) *fwk.Status {
+// withPlugin returns a status with the name of the plugin that returned it.
+func withPlugin(status *fwk.Status, plugin string) *fwk.Status {
 	if status == nil || status.Plugin() == plugin {
 		return status
 	}

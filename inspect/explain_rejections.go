@@ -18,7 +18,7 @@ import (
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
-// failedAttempt is what is kept of an attempt that failed: little, however many nodes there are.
+// failedAttempt is what is kept of a failed attempt; its size does not depend on the number of nodes.
 type failedAttempt struct {
 	at         time.Time
 	rejections []Rejection
@@ -37,15 +37,15 @@ func newFailedAttempt(failure scheduler.Failure, at time.Time) *failedAttempt {
 // rejectionsOf counts the verdicts of an attempt by plugin and reason, the plugin that rejected the pod most often first.
 func rejectionsOf(failure scheduler.Failure) []Rejection {
 	counts := rejectionCounts{nodes: map[string]int{}, reasons: map[string]map[string]int{}}
-	statuses, judged := failure.Diagnosis.NodeToStatus, 0
+	statuses, counted := failure.Diagnosis.NodeToStatus, 0
 	statuses.ForEachStatus(func(status *fwk.Status, nodes int) {
 		counts.add(status.Plugin(), status.Reasons(), nodes)
-		judged += nodes
+		counted += nodes
 	})
 	rejectors := failure.Diagnosis.UnschedulablePlugins.Union(failure.Diagnosis.PendingPlugins)
 	var fit *framework.FitError
-	if absent := statuses.AbsentNodesStatus(); absent != nil && errors.As(failure.Status.AsError(), &fit) && fit.NumAllNodes > judged {
-		counts.add(counts.whoLeftOut(absent, rejectors), absent.Reasons(), fit.NumAllNodes-judged)
+	if absent := statuses.AbsentNodesStatus(); absent != nil && errors.As(failure.Status.AsError(), &fit) && fit.NumAllNodes > counted {
+		counts.add(counts.narrowedBy(absent, rejectors), absent.Reasons(), fit.NumAllNodes-counted)
 	}
 	for plugin := range rejectors {
 		counts.add(plugin, nil, 0)
@@ -81,9 +81,9 @@ func (c *rejectionCounts) add(plugin string, reasons []string, nodes int) {
 	}
 }
 
-// whoLeftOut returns the plugin that rejected the nodes at which no Filter plugin looked: the one of the status, or a
-// rejector that gave no verdict, which must have narrowed the nodes.
-func (c *rejectionCounts) whoLeftOut(status *fwk.Status, rejectors sets.Set[string]) string {
+// narrowedBy returns the plugin that rejected the nodes for which no Filter plugin was called: the one of the status, or a
+// rejector without a verdict, which must have left them out at PreFilter.
+func (c *rejectionCounts) narrowedBy(status *fwk.Status, rejectors sets.Set[string]) string {
 	if status.Plugin() != "" {
 		return status.Plugin()
 	}

@@ -27,8 +27,8 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// atWork is a scheduler that runs, with an explainer.
-type atWork struct {
+// running is a running scheduler with an explainer.
+type running struct {
 	tb        testing.TB
 	client    *fake.Clientset
 	scheduler *scheduler.Scheduler
@@ -36,10 +36,10 @@ type atWork struct {
 }
 
 // runScheduler runs a scheduler until the test ends.
-func runScheduler(tb testing.TB, objects ...apiruntime.Object) *atWork {
+func runScheduler(tb testing.TB, objects ...apiruntime.Object) *running {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &atWork{tb: tb, client: fake.NewClientset(objects...), explainer: inspect.NewLiveExplainer(ctx)}
+	w := &running{tb: tb, client: fake.NewClientset(objects...), explainer: inspect.NewLiveExplainer(ctx)}
 	w.client.PrependReactor("create", "pods", w.bind)
 	options := scheduler.Options{Client: w.client, Informers: scheduler.NewInformerFactory(w.client)}
 	w.explainer.Observe(&options)
@@ -71,7 +71,7 @@ func runScheduler(tb testing.TB, objects ...apiruntime.Object) *atWork {
 }
 
 // bind does what the API server does with a binding.
-func (w *atWork) bind(action clienttesting.Action) (bool, apiruntime.Object, error) {
+func (w *running) bind(action clienttesting.Action) (bool, apiruntime.Object, error) {
 	created := action.(clienttesting.CreateAction)
 	binding, ok := created.GetObject().(*v1.Binding)
 	if !ok {
@@ -150,7 +150,7 @@ func TestExplainWhileSchedulerRuns(t *testing.T) {
 		for i := range pods {
 			explanation := ask(i)
 			const reason = "node(s) didn't match pod anti-affinity rules"
-			if explanation.Pool == simulate.PoolUnschedulable && (explanation.AllNodes != pods/2 || explanation.Nodes[0].Things != 1 ||
+			if explanation.Pool == simulate.PoolUnschedulable && (explanation.AllNodes != pods/2 || explanation.Nodes[0].BlockerCount != 1 ||
 				explanation.RejectedBy[0].Reasons[0].Reason != reason || !strings.Contains(explanation.Message, reason)) {
 				t.Errorf("pod %d waits, which is explained by %+v", i, explanation)
 			}

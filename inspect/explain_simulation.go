@@ -26,8 +26,8 @@ var (
 	_ simulate.Watcher   = &Explainer{}
 )
 
-// Explainer explains what became of one pod in a simulation. It remembers what cannot be seen afterwards: what the last
-// attempt came to, and what plugins said to events.
+// Explainer explains the state of one pod in a simulation. It records what cannot be read from the pod afterwards: the result
+// of the last attempt, and the answers of hints to events.
 //
 //	explainer := inspect.NewExplainer(ctx, "default", "web")
 //	explainer.Observe(&options)
@@ -46,15 +46,15 @@ type Explainer struct {
 	cluster         *simulate.Cluster
 
 	// mu guards the following fields: plugins may have goroutines that use the queue.
-	mu     sync.Mutex
-	pod    *v1.Pod // the latest of the name that was heard of
-	memory memory
-	// unnamed is how many of the last events are not known yet to have happened to which object.
-	unnamed int
+	mu      sync.Mutex
+	pod     *v1.Pod // the latest of the name
+	history podHistory
+	// withoutObject is how many of the last events still lack their object, which Changed brings.
+	withoutObject int
 }
 
-// NewExplainer returns an explainer for the pod of a name, be it there yet or not. Plugins are given the context when
-// they are asked about nodes.
+// NewExplainer returns an explainer for the pod of a name, whether it exists yet or not. The context is
+// passed to plugins.
 func NewExplainer(ctx context.Context, namespace, name string) *Explainer {
 	return &Explainer{ctx: ctx, namespace: namespace, name: name}
 }
@@ -71,33 +71,33 @@ func (e *Explainer) Watch(cluster *simulate.Cluster) {
 	cluster.Watch(e)
 }
 
-// concerns tells whether a pod is the one to be explained. What was remembered of an earlier pod of the name is
-// forgotten. It needs mu.
+// concerns reports whether a pod is the one to be explained. The history of an earlier pod of the name is dropped. It needs
+// mu.
 func (e *Explainer) concerns(pod *v1.Pod) bool {
 	if pod.Namespace != e.namespace || pod.Name != e.name {
 		return false
 	}
 	if e.pod == nil || e.pod.UID != pod.UID {
-		e.memory, e.unnamed = memory{}, 0
+		e.history, e.withoutObject = podHistory{}, 0
 	}
 	e.pod = pod
 	return true
 }
 
-// hear remembers an event. It needs mu.
-func (e *Explainer) hear(heard Heard) {
-	heard.At = e.cluster.Now().String()
-	e.memory.hear(heard)
-	e.unnamed = min(e.unnamed+1, len(e.memory.heard))
+// addEvent records an event. It needs mu.
+func (e *Explainer) addEvent(event RecentEvent) {
+	event.At = e.cluster.Now().String()
+	e.history.addEvent(event)
+	e.withoutObject = min(e.withoutObject+1, len(e.history.events))
 }
 
-// PodMoved implements queue.Observer. Only events for which no plugin is asked are of interest.
+// PodMoved implements queue.Observer. Only events for which no hint is called are of interest.
 func (e *Explainer) PodMoved(move queue.PodMove) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if wakesAll(&move) && e.concerns(move.Pod.Pod) {
-		e.hear(heardOfMove(&move))
-		e.unnamed--
+	if isWakeupWithoutHint(&move) && e.concerns(move.Pod.Pod) {
+		e.addEvent(eventOfMove(&move))
+		e.withoutObject--
 	}
 }
 
@@ -107,7 +107,7 @@ func (e *Explainer) HintEvaluated(result queue.HintResult) {
 	defer e.mu.Unlock()
 	for pod := range result.Pods {
 		if e.concerns(pod) {
-			e.hear(heardOfHint(&result))
+			e.addEvent(eventOfHint(&result))
 		}
 	}
 }
@@ -117,26 +117,26 @@ func (e *Explainer) AttemptFailed(failure scheduler.Failure) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.concerns(failure.Pod) {
-		e.memory.failed = newFailedAttempt(failure, e.cluster.Clock().Now())
+		e.history.failed = newFailedAttempt(failure, e.cluster.Clock().Now())
 	}
 }
 
-// Changed implements simulate.Watcher: now it is known to what object the events happened.
+// Changed implements simulate.Watcher: it has the object of the last events.
 func (e *Explainer) Changed(change simulate.Change) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	heard := e.memory.heard
-	for i := len(heard) - e.unnamed; i < len(heard); i++ {
-		heard[i].Object = change.Object()
+	events := e.history.events
+	for i := len(events) - e.withoutObject; i < len(events); i++ {
+		events[i].Object = change.Object()
 	}
-	e.unnamed = 0
+	e.withoutObject = 0
 }
 
 // Worked implements simulate.Watcher.
 func (e *Explainer) Worked() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.unnamed = 0
+	e.withoutObject = 0
 }
 
 // Settled implements simulate.Watcher.
@@ -153,15 +153,15 @@ func (e *Explainer) Explain(nodes int) (*Explanation, error) {
 		return nil, e.noSuchPod()
 	}
 	e.mu.Lock()
-	memory := e.memory
-	memory.heard = slices.Clone(memory.heard)
+	history := e.history
+	history.events = slices.Clone(history.events)
 	e.mu.Unlock()
-	s := &sight{
-		ctx: e.ctx, scheduler: e.cluster.Scheduler(), at: e.cluster.Now().String(), write: e.timeOf,
-		state: state, pod: podNow(e.cluster.Scheduler(), e.namespace, e.name), memory: memory,
+	s := &podSnapshot{
+		ctx: e.ctx, scheduler: e.cluster.Scheduler(), at: e.cluster.Now().String(), formatTime: e.timeOf,
+		state: state, pod: podNow(e.cluster.Scheduler(), e.namespace, e.name), history: history,
 	}
 	s.queued, _ = s.scheduler.Queue().Lookup(e.namespace, e.name)
-	s.ask = func() (*runtime.Framework, []fwk.NodeInfo, error) {
+	s.buildProbe = func() (*runtime.Framework, []fwk.NodeInfo, error) {
 		snapshot, err := e.cluster.Snapshot()
 		if err != nil {
 			return nil, nil, err
@@ -172,7 +172,7 @@ func (e *Explainer) Explain(nodes int) (*Explanation, error) {
 	return s.explain(nodes), nil
 }
 
-// finished returns the pod if it has finished, of which the scheduler is told no more; nil otherwise.
+// finished returns the pod if it has finished, in which case the scheduler does not watch it any more; nil otherwise.
 func (e *Explainer) finished() *v1.Pod {
 	pod, err := e.cluster.Client().CoreV1().Pods(e.namespace).Get(e.ctx, e.name, metav1.GetOptions{})
 	if err != nil || pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed {
@@ -181,13 +181,13 @@ func (e *Explainer) finished() *v1.Pod {
 	return pod
 }
 
-// finishedPod explains a pod that needs nothing any more.
+// finishedPod explains a pod that has succeeded or failed.
 func finishedPod(pod *v1.Pod, at string) *Explanation {
 	return &Explanation{
 		Namespace: pod.Namespace, Name: pod.Name, SchedulerName: pod.Spec.SchedulerName, At: at,
 		Pool: simulate.PoolDeleted, Node: pod.Spec.NodeName, Phase: string(pod.Status.Phase), Message: pod.Status.Message,
-		PreemptedFor: []string{}, Permission: []string{}, RejectedBy: []Rejection{}, Wakes: []Wake{}, Heard: []Heard{},
-		Everywhere: []Obstacle{}, Nodes: []NodeOutlook{},
+		PreemptedFor: []string{}, PendingPermitPlugins: []string{}, RejectedBy: []Rejection{}, RequeueEvents: []PluginEvents{}, RecentEvents: []RecentEvent{},
+		Everywhere: []Blocker{}, Nodes: []NodeBlockers{},
 	}
 }
 

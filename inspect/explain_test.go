@@ -133,7 +133,7 @@ func TestExplainQuotesOtherPlugins(t *testing.T) {
 	cluster := explainedCluster(t, withPlugins(t, strict))
 	cluster.replay(t, documents(node("n1", ""), pod("web", "5", "")))
 	explanation := cluster.explain(t, 1)
-	want := []inspect.NodeOutlook{{Name: "n1", Things: 2, Obstacles: []inspect.Obstacle{
+	want := []inspect.NodeBlockers{{Name: "n1", BlockerCount: 2, Blockers: []inspect.Blocker{
 		{Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Details: []string{"cpu: asks 5, free 4 of 4"}},
 		{Plugin: "Strict", Reason: "node(s) were in no rack", Details: []string{}},
 	}}}
@@ -141,8 +141,8 @@ func TestExplainQuotesOtherPlugins(t *testing.T) {
 		t.Errorf("nodes differ (-want +got):\n%s", diff)
 	}
 	// Only the first plugin rejected the pod, so that only its events count.
-	if len(explanation.Wakes) != 1 || explanation.Wakes[0].Plugin != "NodeResourcesFit" {
-		t.Errorf("wakes are %+v, want those of NodeResourcesFit", explanation.Wakes)
+	if len(explanation.RequeueEvents) != 1 || explanation.RequeueEvents[0].Plugin != "NodeResourcesFit" {
+		t.Errorf("wakes are %+v, want those of NodeResourcesFit", explanation.RequeueEvents)
 	}
 	cluster = explainedCluster(t, withPlugins(t, strict))
 	cluster.replay(t, documents(node("n1", ""), pod("web", "1", "")))
@@ -158,16 +158,16 @@ func TestExplainEverywhere(t *testing.T) {
 		t.Errorf("rejected by %+v, want one plugin on the only node", explanation.RejectedBy)
 	}
 	if len(explanation.Everywhere) == 0 || !strings.Contains(explanation.Everywhere[0].Reason, `"missing" not found`) {
-		t.Errorf("in the way everywhere is %+v, want the claim that is missing", explanation.Everywhere)
+		t.Errorf("blockers on every node are %+v, want the claim that is missing", explanation.Everywhere)
 	}
-	if nodes := explanation.Nodes; len(nodes) != 1 || !slices.Contains(nodes[0].Obstacles[0].Details, "cpu: asks 5, free 4 of 4") {
+	if nodes := explanation.Nodes; len(nodes) != 1 || !slices.Contains(nodes[0].Blockers[0].Details, "cpu: asks 5, free 4 of 4") {
 		t.Errorf("nodes are %+v, want the CPU that is missing besides", nodes)
 	}
 	golden(t, "explain_everywhere.json", explanation)
 }
 
-// TestExplainNodesThatNobodyLookedAt has PreFilter leave one node, at which alone Filter plugins look.
-func TestExplainNodesThatNobodyLookedAt(t *testing.T) {
+// TestExplainNodesLeftOutByPreFilter has PreFilter leave one node, the only one for which Filter plugins are called.
+func TestExplainNodesLeftOutByPreFilter(t *testing.T) {
 	cluster := explainedCluster(t, simulate.Options{})
 	cluster.replay(t, documents(node("n1", ""), node("n2", ""), node("n3", ""), pod("web", "5", ", affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "+
 		"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}}}")))
@@ -186,7 +186,7 @@ func TestExplainKeptRoom(t *testing.T) {
 	cluster.replay(t, documents(node("n1", ""), pod("web", "2", ""),
 		"{apiVersion: v1, kind: Pod, metadata: {name: first, namespace: default}, status: {nominatedNodeName: n1}, "+
 			"spec: {priority: 100, schedulingGates: [{name: g}], containers: [{name: c, image: i, resources: {requests: {cpu: 3}}}]}}"))
-	want := []inspect.Obstacle{{
+	want := []inspect.Blocker{{
 		Plugin: "NodeResourcesFit", Reason: "Insufficient cpu (room is kept for default/first)",
 		Details: []string{"cpu: asks 2, free 1 of 4 (room is kept for default/first)"},
 	}}
@@ -194,8 +194,8 @@ func TestExplainKeptRoom(t *testing.T) {
 	if len(explanation.Nodes) != 1 || explanation.Pool != simulate.PoolUnschedulable {
 		t.Fatalf("the explanation is %+v, want the pod to wait", explanation)
 	}
-	if diff := cmp.Diff(want, explanation.Nodes[0].Obstacles); diff != "" {
-		t.Errorf("obstacles differ (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, explanation.Nodes[0].Blockers); diff != "" {
+		t.Errorf("blockers differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -207,18 +207,18 @@ func TestExplainRememberedEvents(t *testing.T) {
 	}
 	cluster := explainedCluster(t, simulate.Options{})
 	cluster.replay(t, documents(node("n1", ""), pod("web", "1", ", nodeSelector: {a: b}"), scenario(steps...)))
-	heard := cluster.explain(t, 0).Heard
-	want := inspect.Heard{At: "30s", Event: "NodeUpdateNodeLabel", Object: "Node n1", Plugin: "NodeAffinity", Answer: inspect.AnswerSkip}
-	if len(heard) != 20 || heard[19] != want || heard[0].At != "11s" {
-		t.Errorf("%d events are remembered, the first is %+v and the last %+v; want the last 20", len(heard), heard[0], heard[19])
+	events := cluster.explain(t, 0).RecentEvents
+	want := inspect.RecentEvent{At: "30s", Event: "NodeUpdateNodeLabel", Object: "Node n1", Plugin: "NodeAffinity", Answer: inspect.AnswerSkip}
+	if len(events) != 20 || events[19] != want || events[0].At != "11s" {
+		t.Errorf("%d events are remembered, the first is %+v and the last %+v; want the last 20", len(events), events[0], events[19])
 	}
 	cluster.replay(t, scenario(
 		"{at: 1s, delete: {apiVersion: v1, kind: Pod, metadata: {name: web}}}",
 		"{at: 2s, create: "+pod("web", "1", ", nodeSelector: {c: d}")+"}",
 		patchNode("3s", "n1", "labels: {count: x}"),
 	))
-	if heard = cluster.explain(t, 0).Heard; len(heard) != 1 {
-		t.Errorf("the second pod of the name heard %+v, want one event", heard)
+	if events = cluster.explain(t, 0).RecentEvents; len(events) != 1 {
+		t.Errorf("recent events of the second pod are %+v, want one event", events)
 	}
 }
 
@@ -226,8 +226,8 @@ func TestExplainRememberedEvents(t *testing.T) {
 func TestExplainFlush(t *testing.T) {
 	cluster := explainedCluster(t, simulate.Options{})
 	cluster.replay(t, documents(node("n1", ""), pod("web", "1", ", nodeSelector: {a: b}"), scenario(patchNode("6m", "n1", "annotations: {a: b}"))))
-	want := []inspect.Heard{{At: "5m0s", Event: "UnschedulableTimeout", Answer: inspect.AnswerQueue}}
-	if diff := cmp.Diff(want, cluster.explain(t, 0).Heard); diff != "" {
-		t.Errorf("heard differs (-want +got):\n%s", diff)
+	want := []inspect.RecentEvent{{At: "5m0s", Event: "UnschedulableTimeout", Answer: inspect.AnswerQueue}}
+	if diff := cmp.Diff(want, cluster.explain(t, 0).RecentEvents); diff != "" {
+		t.Errorf("recent events differ (-want +got):\n%s", diff)
 	}
 }

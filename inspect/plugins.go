@@ -11,20 +11,19 @@ type Plugins struct {
 // Plugin is an entry of the registry.
 type Plugin struct {
 	Name string `json:"name"`
-	// InTree tells that the plugin comes with the scheduler.
+	// InTree reports whether the plugin comes with the scheduler.
 	InTree bool `json:"inTree"`
-	// Built tells that the plugin does its work. One that is not built has a stand-in, which rejects the pods that need
-	// the plugin.
+	// Built is false for an in-tree plugin that is not implemented. A placeholder rejects the pods that need it.
 	Built bool `json:"built"`
 	// ExtensionPoints are the points that the plugin implements, in the order in which a pod passes them.
 	ExtensionPoints []string `json:"extensionPoints"`
-	// EnabledByDefault tells that a profile that says nothing else runs the plugin.
+	// EnabledByDefault reports whether the default profile runs the plugin.
 	EnabledByDefault bool `json:"enabledByDefault"`
 	// DefaultWeight is the weight of its scores in such a profile; zero if it does not score.
 	DefaultWeight int32 `json:"defaultWeight,omitempty"`
-	// Events are the events that wake pods which the plugin rejected, by label.
+	// Events are the events that the plugin registered, which wake pods that it rejected.
 	Events []PluginEvent `json:"events"`
-	// Problem says why nothing is known about a plugin that could not be made, such as one that needs arguments.
+	// Problem is the error of a plugin that cannot be created, such as one that needs arguments; the rest is unknown then.
 	Problem string `json:"problem,omitempty"`
 }
 

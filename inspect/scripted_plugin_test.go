@@ -23,7 +23,7 @@ import (
 // scripted is a plugin out of the tree that a test says what to do.
 type scripted struct {
 	name string
-	// accepts tells whether a node suits a pod; nil accepts all.
+	// accepts reports whether a node suits a pod; nil accepts all.
 	accepts func(handle fwk.Handle, pod *v1.Pod, node *v1.Node) bool
 	reason  string
 	events  []fwk.ClusterEventWithHint
@@ -53,7 +53,7 @@ func (s *scripted) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint
 	return s.events, nil
 }
 
-// withPlugins returns options for a simulation with the default profile and some plugins beside.
+// withPlugins returns options for a simulation with the default profile and some plugins in addition.
 func withPlugins(t *testing.T, added ...*scripted) simulate.Options {
 	t.Helper()
 	registry := plugins.NewInTreeRegistry()

@@ -10,16 +10,16 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// Wakeups is how often an event woke pods that a plugin had rejected, and what came of it.
+// Wakeups counts the pods that a plugin had rejected and an event woke, with the results of their next attempts.
 type Wakeups struct {
 	Event  string `json:"event"`
 	Plugin string `json:"plugin"`
 	// Woken is how many pods were woken: Bound of them got a node at the next attempt, Wasted were rejected again. The
-	// rest was not tried before the end, or is gone.
+	// rest was not tried before the end, or was deleted.
 	Woken  int `json:"woken"`
 	Bound  int `json:"bound"`
 	Wasted int `json:"wasted"`
-	// Skipped is how many pods the plugin's hint left asleep; equal decisions about a pod count once.
+	// Skipped is how many pods the plugin's hint skipped; equal decisions about a pod count once.
 	Skipped int `json:"skipped"`
 }
 

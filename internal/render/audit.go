@@ -22,10 +22,10 @@ func Audit(w io.Writer, a *inspect.Audit, style Style) error {
 		missedColor = red
 	}
 	figures := table{indent: "  ", right: map[int]bool{1: true}}
-	figures.cells(cell{text: "right wake-ups"}, cell{decimal(s.RightWakeups), bold}, cell{"pods that then fitted, or that the plugin kept off fewer nodes", dim})
-	figures.cells(cell{text: "wasted wake-ups"}, cell{decimal(s.WastedWakeups), bold}, cell{"pods that the plugin still kept off the same nodes", dim})
-	figures.cells(cell{text: "right skips"}, cell{decimal(s.RightSkips), bold}, cell{"pods left asleep that would not have fitted", dim})
-	figures.cells(cell{text: "missed wake-ups"}, cell{decimal(s.MissedWakeups), missedColor}, cell{"pods left asleep that would have fitted", dim})
+	figures.cells(cell{text: "right wake-ups"}, cell{decimal(s.RightWakeups), bold}, cell{"pods that then fitted, or that the plugin rejected on fewer nodes", dim})
+	figures.cells(cell{text: "wasted wake-ups"}, cell{decimal(s.WastedWakeups), bold}, cell{"pods that the plugin still rejected on the same nodes", dim})
+	figures.cells(cell{text: "right skips"}, cell{decimal(s.RightSkips), bold}, cell{"pods that were not woken and would not have fitted", dim})
+	figures.cells(cell{text: "missed wake-ups"}, cell{decimal(s.MissedWakeups), missedColor}, cell{"pods that were not woken and would have fitted", dim})
 	failedColor := green
 	if s.Failed > 0 {
 		failedColor = red
@@ -44,7 +44,7 @@ func Audit(w io.Writer, a *inspect.Audit, style Style) error {
 
 func drawDecisions(b *strings.Builder, style Style, decisions []inspect.Decisions) {
 	if len(decisions) == 0 {
-		b.WriteString("\nNo event was put to a plugin that had rejected a waiting pod.\n")
+		b.WriteString("\nNo event occurred for which the hint of a plugin was called about a waiting pod.\n")
 		return
 	}
 	b.WriteByte('\n')
@@ -79,8 +79,8 @@ func drawMissed(b *strings.Builder, style Style, all []inspect.MissedWakeup) {
 	for i := range all {
 		missed := &all[i]
 		fmt.Fprintf(b, "\n  %s\n", style.paint(red, missedLine(missed)))
-		for _, blame := range missed.Blame {
-			fmt.Fprintf(b, "    %s\n", blameLine(&blame, missed))
+		for _, by := range missed.MissedBy {
+			fmt.Fprintf(b, "    %s\n", missedByLine(&by, missed))
 		}
 		fmt.Fprintf(b, "    %s\n", style.paint(dim, untilLine(missed)))
 	}
@@ -126,37 +126,37 @@ func missedLine(m *inspect.MissedWakeup) string {
 	}
 	where := m.Node
 	if len(m.Victims) > 0 {
-		where += " in place of " + strings.Join(m.Victims, ", ")
+		where += " after preemption of " + strings.Join(m.Victims, ", ")
 	}
-	return fmt.Sprintf("%v  pod %s would go to node %s since %s, but was left asleep", m.At, m.Pod, where, cause)
+	return fmt.Sprintf("%v  pod %s fits node %s since %s, but was not woken", m.At, m.Pod, where, cause)
 }
 
-// untilLine says what became of the pod.
+// untilLine says until when the pod waited.
 func untilLine(m *inspect.MissedWakeup) string {
 	if m.Until == "" {
-		return "It slept to the end."
+		return "It waited to the end."
 	}
-	return fmt.Sprintf("It slept until %s, when %s woke it.", m.Until, m.WokenBy)
+	return fmt.Sprintf("It waited until %s, when %s woke it.", m.Until, m.WokenBy)
 }
 
-// blameLine says what a plugin did wrong.
-func blameLine(b *inspect.Blame, missed *inspect.MissedWakeup) string {
+// missedByLine says why a plugin missed the wake-up.
+func missedByLine(b *inspect.MissedBy, missed *inspect.MissedWakeup) string {
 	text := fmt.Sprintf("plugin %s, which rejected the pod, ", b.Plugin)
 	event := b.Event
 	if event == "" {
 		event = "the change"
 	}
-	switch b.Why {
-	case inspect.WhySkipped:
+	switch b.Reason {
+	case inspect.MissReasonSkipped:
 		text += fmt.Sprintf("registered %s, but its hint returned QueueSkip", event)
-	case inspect.WhyNotRegistered:
+	case inspect.MissReasonNotRegistered:
 		text += fmt.Sprintf("did not register %s", event)
-	case inspect.WhyNotAnnounced:
-		text += fmt.Sprintf("did not hear of it: the scheduler does not announce %s", event)
-	case inspect.WhyNotAsked:
-		text += fmt.Sprintf("registered %s, but its hint was not asked about this pod", event)
-	case inspect.WhyHeldBack:
-		text += fmt.Sprintf("wanted the pod back for %s, but only other pods were to be woken", event)
+	case inspect.MissReasonNotAnnounced:
+		text += fmt.Sprintf("received no event: the scheduler does not announce %s", event)
+	case inspect.MissReasonNotAsked:
+		text += fmt.Sprintf("registered %s, but its hint was not called for this pod", event)
+	case inspect.MissReasonHeldBack:
+		text += fmt.Sprintf("returned Queue for %s, but only other pods were to be woken", event)
 	}
 	if b.At != missed.At {
 		text += fmt.Sprintf(", at %v", b.At)

@@ -23,12 +23,12 @@ const (
 
 // Events writes a matrix for each profile, events down and plugins across.
 func Events(w io.Writer, e *inspect.Events, style Style) error {
-	return drawEvents(w, e, style, "No plugin waits for any event.", drawMatrix)
+	return drawEvents(w, e, style, "No plugin registered an event.", drawMatrix)
 }
 
 // EventList writes a list for each profile, which reads better than a matrix where a filter left few events.
 func EventList(w io.Writer, e *inspect.Events, style Style) error {
-	return drawEvents(w, e, style, "No plugin waits for this.", drawEventList)
+	return drawEvents(w, e, style, "No plugin registered such an event.", drawEventList)
 }
 
 func drawEvents(w io.Writer, e *inspect.Events, style Style, none string, draw func(*strings.Builder, Style, []inspect.AtomicEvent)) error {
@@ -56,7 +56,7 @@ func drawEventList(b *strings.Builder, style Style, events []inspect.AtomicEvent
 		for _, plugin := range event.Plugins {
 			wakes := cell{"always", yellow}
 			if plugin.Hint {
-				wakes = cell{"if its hint says so", green}
+				wakes = cell{"if its hint returns Queue", green}
 			}
 			list.cells(cell{text: label}, cell{text: plugin.Name}, wakes)
 		}
@@ -88,7 +88,7 @@ func drawMatrix(b *strings.Builder, style Style, events []inspect.AtomicEvent) {
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(b, "  %s wakes the pods that the plugin rejected, if its queueing hint says so\n", style.paint(green, markHint))
+	fmt.Fprintf(b, "  %s wakes the pods that the plugin rejected, if its queueing hint returns Queue\n", style.paint(green, markHint))
 	fmt.Fprintf(b, "  %s wakes all of them   %s wakes none\n", style.paint(yellow, markAlways), style.paint(dim, markNone))
 }
 

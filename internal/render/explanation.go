@@ -14,28 +14,28 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// Explanation writes the state of the pod in a sentence, and below it what there is to say.
+// Explanation writes the state of the pod in a sentence, and below it the details.
 func Explanation(w io.Writer, e *inspect.Explanation, style Style) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", style.paint(bold, "Pod "+e.Namespace+"/"+e.Name), state(e, style))
-	if e.NominatedNode != "" && len(e.Permission) == 0 {
-		fmt.Fprintf(&b, "It is nominated for node %s, where room is kept for it.\n", e.NominatedNode)
+	if e.NominatedNode != "" && len(e.PendingPermitPlugins) == 0 {
+		fmt.Fprintf(&b, "It is nominated for node %s, whose resources are reserved for it.\n", e.NominatedNode)
 	}
 	if e.TriedAgainAt != "" && e.Pool != simulate.PoolBackoff {
-		fmt.Fprintf(&b, "Even if nothing happens it is tried again at %s.\n", e.TriedAgainAt)
+		fmt.Fprintf(&b, "Without an event it is tried again at %s.\n", e.TriedAgainAt)
 	}
 	if message := message(e); message != "" {
 		fmt.Fprintf(&b, "%s\n", message)
 	}
 	drawRejections(&b, style, e)
-	drawWakes(&b, style, e)
-	drawHeard(&b, style, e)
+	drawRequeueEvents(&b, style, e)
+	drawRecentEvents(&b, style, e)
 	drawNodes(&b, style, e)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// state says where the pod is, since when and after how much.
+// state says in which state the pod is, since when and after how many attempts.
 func state(e *inspect.Explanation, style Style) string {
 	since := ""
 	if e.Since != "" {
@@ -44,7 +44,7 @@ func state(e *inspect.Explanation, style Style) string {
 	now := "; it is " + e.At + " now."
 	attempts := " after " + count(e.Attempts, "attempt")
 	switch {
-	case e.Attempts == 0 && e.Pool == simulate.PoolBound: // by somebody else, or before anybody looked
+	case e.Attempts == 0 && e.Pool == simulate.PoolBound: // by another scheduler, or before the simulation began
 		attempts = ""
 	case e.Attempts == 0:
 		attempts = " and was never tried"
@@ -53,9 +53,9 @@ func state(e *inspect.Explanation, style Style) string {
 	}
 	switch {
 	case e.Phase != "":
-		return "has finished (" + e.Phase + "), and takes nothing from node " + e.Node + " any more" + now
+		return "has finished (" + e.Phase + "), and no longer uses resources of node " + e.Node + now
 	case e.MissedWakeup:
-		return style.paint(red, "missed a wake-up: a node would take it, and no event woke it") + ". It waits" + since + attempts + now
+		return style.paint(red, "missed a wake-up: a node is feasible, but no event woke it") + ". It waits" + since + attempts + now
 	case e.Pool == simulate.PoolBound && (e.Terminating || e.Preempted):
 		return style.paint(yellow, "is on node "+e.Node+", and is being deleted") + purpose(e) + since + attempts + now
 	}
@@ -63,33 +63,33 @@ func state(e *inspect.Explanation, style Style) string {
 	case simulate.PoolBound:
 		return style.paint(green, "is on node "+e.Node) + since + attempts + now
 	case simulate.PoolActive:
-		if len(e.Permission) > 0 {
-			return style.paint(green, "is to go to node "+e.Node) + " and waits for permission of " + strings.Join(e.Permission, ", ") + since + attempts + now
+		if len(e.PendingPermitPlugins) > 0 {
+			return style.paint(green, "has reserved node "+e.Node) + " and waits at Permit for " + strings.Join(e.PendingPermitPlugins, ", ") + since + attempts + now
 		}
-		return style.paint(green, "is being tried, or about to be") + since + attempts + now
+		return style.paint(green, "is in the active queue or being scheduled") + since + attempts + now
 	case simulate.PoolBackoff:
-		return style.paint(yellow, "backs off") + since + attempts + fmt.Sprintf(", until %s", e.TriedAgainAt) + now
+		return style.paint(yellow, "is in backoff") + since + attempts + fmt.Sprintf(", until %s", e.TriedAgainAt) + now
 	case simulate.PoolGated:
-		return style.paint(yellow, "is gated") + since + attempts + now
+		return style.paint(yellow, "is rejected at PreEnqueue") + since + attempts + now
 	case simulate.PoolDeleted:
 		if e.Node != "" {
-			return "is gone, and was on node " + e.Node + now
+			return "was deleted; it was on node " + e.Node + now
 		}
-		return "is gone, and never had a node" + now
+		return "was deleted; it never had a node" + now
 	}
 	if e.Since == "" { // the queue does not know it
-		return style.paint(yellow, "waits for nothing") + now
+		return style.paint(yellow, "is not in the queue") + now
 	}
 	return style.paint(yellow, "waits for an event") + since + attempts + now
 }
 
-// purpose says for whom the pod has to go.
+// purpose says for which pods the pod is preempted.
 func purpose(e *inspect.Explanation) string {
 	switch {
 	case len(e.PreemptedFor) > 0:
-		return " to make room for " + strings.Join(e.PreemptedFor, ", ")
+		return ", preempted by " + strings.Join(e.PreemptedFor, ", ")
 	case e.Preempted:
-		return " to make room for a pod of higher priority"
+		return ", preempted by a pod of higher priority"
 	}
 	return ""
 }
@@ -114,8 +114,8 @@ func drawRejections(b *strings.Builder, style Style, e *inspect.Explanation) {
 	list := table{indent: "  ", header: []string{"PLUGIN", "NODES", "REASON"}, right: map[int]bool{1: true}}
 	for _, rejection := range e.RejectedBy {
 		name := rejection.Plugin
-		if rejection.Gate {
-			name += " (gate)"
+		if rejection.PreEnqueue {
+			name += " (PreEnqueue)"
 		}
 		if len(rejection.Reasons) == 0 {
 			list.cells(cell{name, cyan}, nodesCell(rejection, rejection.Nodes), cell{"-", dim})
@@ -130,41 +130,41 @@ func drawRejections(b *strings.Builder, style Style, e *inspect.Explanation) {
 	list.draw(b, style)
 	switch {
 	case e.PostFilter != "" && e.NominatedNode != "":
-		fmt.Fprintf(b, "\n  Room is made on node %s: %s\n", e.NominatedNode, e.PostFilter)
+		fmt.Fprintf(b, "\n  Preemption on node %s: %s\n", e.NominatedNode, e.PostFilter)
 	case e.PostFilter != "":
-		fmt.Fprintf(b, "\n  Nor could room be made: %s\n", e.PostFilter)
+		fmt.Fprintf(b, "\n  Preemption cannot help: %s\n", e.PostFilter)
 	}
 }
 
 func nodesCell(rejection inspect.Rejection, nodes int) cell {
-	if rejection.Gate {
+	if rejection.PreEnqueue {
 		return cell{"-", dim}
 	}
 	return cell{text: decimal(nodes)}
 }
 
-func drawWakes(b *strings.Builder, style Style, e *inspect.Explanation) {
-	if len(e.Wakes) == 0 {
+func drawRequeueEvents(b *strings.Builder, style Style, e *inspect.Explanation) {
+	if len(e.RequeueEvents) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "What would wake it"))
+	fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "Events that would wake it"))
 	list := table{indent: "  ", header: []string{"PLUGIN", "WAKES IT", "EVENTS"}}
-	for _, wake := range e.Wakes {
-		hinted, always := labels(&wake, true), labels(&wake, false)
+	for _, plugin := range e.RequeueEvents {
+		hinted, always := labels(&plugin, true), labels(&plugin, false)
 		if len(hinted) > 0 {
-			list.cells(cell{wake.Plugin, cyan}, cell{"if its hint says so", green}, cell{text: strings.Join(hinted, " ")})
+			list.cells(cell{plugin.Plugin, cyan}, cell{"if its hint returns Queue", green}, cell{text: strings.Join(hinted, " ")})
 		}
 		if len(always) > 0 {
-			list.cells(cell{wake.Plugin, cyan}, cell{"always", yellow}, cell{text: strings.Join(always, " ")})
+			list.cells(cell{plugin.Plugin, cyan}, cell{"always", yellow}, cell{text: strings.Join(always, " ")})
 		}
-		if len(wake.Events) == 0 {
-			list.cells(cell{wake.Plugin, cyan}, cell{"never", red}, cell{"it waits for no event", dim})
+		if len(plugin.Events) == 0 {
+			list.cells(cell{plugin.Plugin, cyan}, cell{"never", red}, cell{"it registered no event", dim})
 		}
 	}
 	list.draw(b, style)
 }
 
-func labels(w *inspect.Wake, hint bool) []string {
+func labels(w *inspect.PluginEvents, hint bool) []string {
 	var labels []string
 	for _, event := range w.Events {
 		if event.Hint == hint {
@@ -174,36 +174,36 @@ func labels(w *inspect.Wake, hint bool) []string {
 	return labels
 }
 
-func drawHeard(b *strings.Builder, style Style, e *inspect.Explanation) {
-	if len(e.Heard) == 0 {
-		if e.HeardSince != "" {
-			fmt.Fprintf(b, "\nNothing that could wake it has happened since %s, when somebody first asked about it.\n", e.HeardSince)
+func drawRecentEvents(b *strings.Builder, style Style, e *inspect.Explanation) {
+	if len(e.RecentEvents) == 0 {
+		if e.RecentEventsSince != "" {
+			fmt.Fprintf(b, "\nNo event that could wake it has occurred since %s, when an explanation was first requested.\n", e.RecentEventsSince)
 		}
 		return
 	}
-	fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "What happened last"))
-	list := table{indent: "  ", header: []string{"AT", "EVENT", "OBJECT", "PLUGIN", "SAID"}, right: map[int]bool{0: true}}
-	for _, heard := range e.Heard {
-		said := cell{"leave it asleep", dim}
-		switch heard.Answer {
+	fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "Recent events"))
+	list := table{indent: "  ", header: []string{"AT", "EVENT", "OBJECT", "PLUGIN", "ANSWER"}, right: map[int]bool{0: true}}
+	for _, event := range e.RecentEvents {
+		answer := cell{"skip", dim}
+		switch event.Answer {
 		case inspect.AnswerQueue:
-			said = cell{"wake it", green}
+			answer = cell{"wake it", green}
 		case inspect.AnswerError:
-			said = cell{"wake it, because of an error: " + oneLine(heard.Message), red}
+			answer = cell{"wake it, because of an error: " + oneLine(event.Message), red}
 		}
-		list.cells(cell{text: heard.At}, cell{heard.Event, cyan}, cell{text: cmp.Or(heard.Object, "-")},
-			cell{text: cmp.Or(heard.Plugin, "-")}, said)
+		list.cells(cell{text: event.At}, cell{event.Event, cyan}, cell{text: cmp.Or(event.Object, "-")},
+			cell{text: cmp.Or(event.Plugin, "-")}, answer)
 	}
 	list.draw(b, style)
 }
 
 func drawNodes(b *strings.Builder, style Style, e *inspect.Explanation) {
-	if e.NotAsked != "" {
-		fmt.Fprintf(b, "\nWhat is in the way is not known: %s\n", oneLine(e.NotAsked))
+	if e.ProbeError != "" {
+		fmt.Fprintf(b, "\nThe blockers are not known: %s\n", oneLine(e.ProbeError))
 	}
 	if len(e.Everywhere) > 0 {
-		fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "In the way on every node"))
-		drawObstacles(b, style, "  ", e.Everywhere)
+		fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "Blockers on every node"))
+		drawBlockers(b, style, "  ", e.Everywhere)
 	}
 	if len(e.Nodes) == 0 {
 		return
@@ -214,27 +214,27 @@ func drawNodes(b *strings.Builder, style Style, e *inspect.Explanation) {
 	}
 	fmt.Fprintf(b, "\n%s\n", style.paint(bold, title))
 	for _, node := range e.Nodes {
-		things := count(node.Things, "thing") + " in the way"
+		summary := count(node.BlockerCount, "blocker")
 		switch {
-		case node.Things == 0 && len(e.Everywhere) > 0:
-			things = "nothing else in the way"
-		case node.Things == 0:
-			things = "would take it now"
+		case node.BlockerCount == 0 && len(e.Everywhere) > 0:
+			summary = "no other blockers"
+		case node.BlockerCount == 0:
+			summary = "feasible now"
 		}
-		fmt.Fprintf(b, "\n  %s  %s\n", style.paint(cyan, node.Name), style.paint(dim, things))
-		drawObstacles(b, style, "    ", node.Obstacles)
+		fmt.Fprintf(b, "\n  %s  %s\n", style.paint(cyan, node.Name), style.paint(dim, summary))
+		drawBlockers(b, style, "    ", node.Blockers)
 	}
 }
 
-// drawObstacles writes what is known in detail, or else the reasons of the plugins.
-func drawObstacles(b *strings.Builder, style Style, indent string, obstacles []inspect.Obstacle) {
+// drawBlockers writes what is known in detail, or else the reasons of the plugins.
+func drawBlockers(b *strings.Builder, style Style, indent string, blockers []inspect.Blocker) {
 	list := table{indent: indent}
-	for _, obstacle := range obstacles {
-		lines := obstacle.Details
+	for _, blocker := range blockers {
+		lines := blocker.Details
 		if len(lines) == 0 {
-			lines = []string{obstacle.Reason}
+			lines = []string{blocker.Reason}
 		}
-		name := obstacle.Plugin
+		name := blocker.Plugin
 		for i, line := range slices.Clone(lines) {
 			if i > 0 {
 				name = ""

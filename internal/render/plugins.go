@@ -12,7 +12,7 @@ import (
 	"github.com/rouse-scheduler/rouse/inspect"
 )
 
-// Plugins writes a table with a row for each plugin, and below it what there is to say about some of them.
+// Plugins writes a table with a row for each plugin, and notes below it.
 func Plugins(w io.Writer, p *inspect.Plugins, style Style) error {
 	var b strings.Builder
 	list := table{
@@ -25,9 +25,9 @@ func Plugins(w io.Writer, p *inspect.Plugins, style Style) error {
 		name := plugin.Name
 		switch {
 		case !plugin.InTree:
-			name += " (out of tree)"
+			name += " (out-of-tree)"
 		case !plugin.Built:
-			name += " (stand-in)"
+			name += " (not implemented)"
 		}
 		points, events := cell{text: strings.Join(plugin.ExtensionPoints, " ")}, cell{text: decimal(len(plugin.Events))}
 		if len(plugin.Events) == 0 {
@@ -35,13 +35,13 @@ func Plugins(w io.Writer, p *inspect.Plugins, style Style) error {
 		}
 		if plugin.Problem != "" {
 			points, events = cell{"?", red}, cell{"?", red}
-			notes = append(notes, style.paint(red, fmt.Sprintf("%s could not be made: %s", plugin.Name, plugin.Problem)))
+			notes = append(notes, style.paint(red, fmt.Sprintf("%s cannot be created: %s", plugin.Name, plugin.Problem)))
 		}
 		list.cells(cell{text: name}, yesOrNo(plugin.EnabledByDefault), weightCell(plugin.DefaultWeight), events, points)
 	}
 	list.draw(&b, style)
 	if slices.ContainsFunc(p.Plugins, func(plugin inspect.Plugin) bool { return !plugin.Built }) {
-		notes = append(notes, "A stand-in keeps the place of a plugin that is not built yet: it rejects the pods that need the plugin.")
+		notes = append(notes, "In place of a plugin that is not implemented, a placeholder rejects the pods that need it.")
 	}
 	for _, note := range notes {
 		b.WriteString("\n" + note + "\n")

@@ -76,12 +76,12 @@ func summaryFigures(s simulate.Summary) []figure {
 	return []figure{
 		{"bound", decimal(s.Bound), "pods on a node at the end"},
 		{"unschedulable", decimal(s.Unschedulable), "pods that wait for an event at the end"},
-		{"gated", decimal(s.Gated), "pods that must not be tried yet"},
-		{"preempted", decimal(s.Preempted), "pods that made room for others"},
+		{"gated", decimal(s.Gated), "pods that a PreEnqueue plugin rejects"},
+		{"preempted", decimal(s.Preempted), "pods that were preempted"},
 		{"attempts", decimal(s.Attempts), "scheduling cycles"},
 		{"wasted", decimal(s.Wasted), "cycles of pods that were rejected again"},
-		{"wake-ups", decimal(s.Wakeups), "times that an event made a waiting pod ready"},
-		{"events", decimal(int(s.Events)), "cluster events that some plugin waits for"},
+		{"wake-ups", decimal(s.Wakeups), "times that an event woke a waiting pod"},
+		{"events", decimal(int(s.Events)), "cluster events that some plugin registered"},
 	}
 }
 

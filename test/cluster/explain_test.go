@@ -48,8 +48,8 @@ func TestWhatIsExplainedHelps(t *testing.T) {
 		return explanation
 	}
 	first := explain()
-	if len(first.Nodes) != 1 || first.Nodes[0].Things != 2 {
-		t.Fatalf("in the way is %+v, want two things on one node", first.Nodes)
+	if len(first.Nodes) != 1 || first.Nodes[0].BlockerCount != 2 {
+		t.Fatalf("the closest nodes are %+v, want two blockers on one node", first.Nodes)
 	}
 	c.changeNode(first.Nodes[0].Name, func(node *v1.Node) {
 		taint := detail(t, first, `^taint (\S+)=(\S+):NoSchedule is not tolerated$`)
@@ -58,10 +58,10 @@ func TestWhatIsExplainedHelps(t *testing.T) {
 	var second *inspect.Explanation
 	WaitFor(ctx, t, soon, func() (bool, string) {
 		second = explain()
-		return len(second.Heard) > 0 && second.Pool == simulate.PoolUnschedulable, fmt.Sprintf("the pod to be tried again: %+v", second)
+		return len(second.RecentEvents) > 0 && second.Pool == simulate.PoolUnschedulable, fmt.Sprintf("the pod to be tried again: %+v", second)
 	})
-	if heard := second.Heard[0]; heard.Event != "NodeUpdateNodeTaint" || heard.Plugin != "TaintToleration" || heard.Answer != inspect.AnswerQueue {
-		t.Errorf("the pod heard %+v, want the change of the taints", second.Heard)
+	if event := second.RecentEvents[0]; event.Event != "NodeUpdateNodeTaint" || event.Plugin != "TaintToleration" || event.Answer != inspect.AnswerQueue {
+		t.Errorf("recent events are %+v, want the change of the taints", second.RecentEvents)
 	}
 	c.changeNode(second.Nodes[0].Name, func(node *v1.Node) {
 		label := detail(t, second, `^node selector (\S+)=(\S+): the node has hdd$`)
@@ -96,11 +96,11 @@ func (s *Scheduler) explain(t *testing.T, pod, token string) (*inspect.Explanati
 	return explanation, nil
 }
 
-// detail returns the groups of a pattern in what is in the way on the closest node.
+// detail returns the groups of a pattern in the blockers on the closest node.
 func detail(t *testing.T, explanation *inspect.Explanation, pattern string) []string {
 	t.Helper()
-	for _, obstacle := range explanation.Nodes[0].Obstacles {
-		for _, line := range obstacle.Details {
+	for _, blocker := range explanation.Nodes[0].Blockers {
+		for _, line := range blocker.Details {
 			if groups := regexp.MustCompile(pattern).FindStringSubmatch(line); groups != nil {
 				return groups
 			}

@@ -20,11 +20,11 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// NoSuchPodError says that a pod is not in a cluster.
+// NoSuchPodError is the error for a pod that does not exist.
 type NoSuchPodError struct {
 	Namespace, Name string
 	At              string
-	// Pods are those that there are, as namespace/name; in a cluster only those of the namespace, and of the name.
+	// Pods are the existing ones, as namespace/name; in a cluster only those of the namespace, and of the name.
 	Pods []string
 }
 
@@ -33,31 +33,31 @@ func (e *NoSuchPodError) Error() string {
 	return fmt.Sprintf("there is no pod %s/%s at %s", e.Namespace, e.Name, e.At)
 }
 
-// sight is what can be seen of a pod at one moment, be it in a simulation or in a cluster.
-type sight struct {
+// podSnapshot is what is known of a pod at one moment, in a simulation or in a cluster.
+type podSnapshot struct {
 	ctx       context.Context
 	scheduler *scheduler.Scheduler
 	at        string
-	// write writes times of the scheduler's clock.
-	write func(time.Time) string
-	state simulate.PodState
+	// formatTime formats times of the scheduler's clock.
+	formatTime func(time.Time) string
+	state      simulate.PodState
 	// pod is nil if it is gone.
 	pod *v1.Pod
 	// queued is where the queue has the pod; the pool is none if it does not.
-	queued queue.PodStatus
-	memory memory
-	// ask returns the plugins of the pod's profile to be asked about the pod, and the nodes as these see them.
-	ask func() (*runtime.Framework, []fwk.NodeInfo, error)
+	queued  queue.PodStatus
+	history podHistory
+	// buildProbe returns the plugins of the pod's profile that may be called about the pod, and the nodes of their snapshot.
+	buildProbe func() (*runtime.Framework, []fwk.NodeInfo, error)
 }
 
 // explain explains the pod, with at most so many of the closest nodes.
-func (s *sight) explain(nodes int) *Explanation {
+func (s *podSnapshot) explain(nodes int) *Explanation {
 	view := &Explanation{
 		Namespace: s.state.Namespace, Name: s.state.Name, At: s.at,
-		Pool: s.state.Pool, Node: s.state.Node, Permission: []string{},
+		Pool: s.state.Pool, Node: s.state.Node, PendingPermitPlugins: []string{},
 		Attempts: s.state.Attempts, Message: s.state.Message, WokenBy: s.state.WokenBy,
-		PreemptedFor: []string{}, RejectedBy: []Rejection{}, Wakes: []Wake{}, Heard: append([]Heard{}, s.memory.heard...),
-		Everywhere: []Obstacle{}, Nodes: []NodeOutlook{},
+		PreemptedFor: []string{}, RejectedBy: []Rejection{}, RequeueEvents: []PluginEvents{}, RecentEvents: append([]RecentEvent{}, s.history.events...),
+		Everywhere: []Blocker{}, Nodes: []NodeBlockers{},
 	}
 	if view.Pool == simulate.PoolBound {
 		view.Since = s.state.BoundAt
@@ -72,21 +72,21 @@ func (s *sight) explain(nodes int) *Explanation {
 		return view
 	}
 	if s.queued.Pool != queue.PoolNone {
-		view.Since = s.write(s.queued.Since)
+		view.Since = s.formatTime(s.queued.Since)
 	}
 	if view.Pool == simulate.PoolActive {
-		view.setPermission(profile, s.pod)
+		view.setPendingPermitPlugins(profile, s.pod)
 		return view
 	}
-	if !s.memory.heardSince.IsZero() {
-		view.HeardSince = s.write(s.memory.heardSince)
+	if !s.history.eventsSince.IsZero() {
+		view.RecentEventsSince = s.formatTime(s.history.eventsSince)
 	}
 	s.setWait(view, profile, nodes)
 	return view
 }
 
-// setPreemption says for which node the pod is nominated, or for which pods it has to go.
-func (s *sight) setPreemption(view *Explanation) {
+// setPreemption sets for which node the pod is nominated, or for which pods it is preempted.
+func (s *podSnapshot) setPreemption(view *Explanation) {
 	view.Terminating = s.pod.DeletionTimestamp != nil
 	if view.Pool != simulate.PoolBound {
 		view.NominatedNode = s.pod.Status.NominatedNodeName
@@ -106,64 +106,64 @@ func (s *sight) setPreemption(view *Explanation) {
 	}
 }
 
-// setPermission says for which plugins' permission a pod waits that has a node, if it does.
-func (e *Explanation) setPermission(profile *runtime.Framework, pod *v1.Pod) {
+// setPendingPermitPlugins sets the Permit plugins that the pod waits for, and the node reserved for it, if it waits at Permit.
+func (e *Explanation) setPendingPermitPlugins(profile *runtime.Framework, pod *v1.Pod) {
 	waiting := profile.GetWaitingPod(pod.UID)
 	if waiting == nil {
 		return
 	}
 	e.Node = waiting.GetPod().Spec.NodeName
-	e.Permission = sets.List(sets.New(waiting.GetPendingPlugins()...))
+	e.PendingPermitPlugins = sets.List(sets.New(waiting.GetPendingPlugins()...))
 }
 
-// setWait says why a pod waits, what ends that, and what is in the way.
-func (s *sight) setWait(view *Explanation, profile *runtime.Framework, nodes int) {
-	asked, infos, err := s.ask()
+// setWait sets why a pod waits, which events would wake it, and its blockers.
+func (s *podSnapshot) setWait(view *Explanation, profile *runtime.Framework, nodes int) {
+	built, infos, err := s.buildProbe()
 	if s.queued.GatingPlugin != "" {
-		view.RejectedBy = append(view.RejectedBy, s.gate(asked))
+		view.RejectedBy = append(view.RejectedBy, s.preEnqueueRejection(built))
 	}
-	if failed := s.memory.failed; failed != nil {
-		view.RejectedAt = s.write(failed.at)
+	if failed := s.history.failed; failed != nil {
+		view.RejectedAt = s.formatTime(failed.at)
 		view.RejectedBy = append(view.RejectedBy, failed.rejections...)
 		view.PostFilter = failed.postFilter
 	}
-	s.setWakes(view, profile)
+	s.setRequeueEvents(view, profile)
 	if err != nil {
-		view.NotAsked = err.Error()
+		view.ProbeError = err.Error()
 		return
 	}
-	s.setNodes(view, asked, infos, nodes)
+	s.setNodes(view, built, infos, nodes)
 }
 
-// gate asks the plugin that gates the pod once more why it does, if it can be asked.
-func (s *sight) gate(asked *runtime.Framework) Rejection {
-	gate := Rejection{Plugin: s.queued.GatingPlugin, Gate: true, Reasons: []ReasonCount{}}
-	if asked == nil {
-		return gate
+// preEnqueueRejection calls the PreEnqueue plugin that rejects the pod once more for its reasons, if it can be called.
+func (s *podSnapshot) preEnqueueRejection(built *runtime.Framework) Rejection {
+	rejection := Rejection{Plugin: s.queued.GatingPlugin, PreEnqueue: true, Reasons: []ReasonCount{}}
+	if built == nil {
+		return rejection
 	}
-	for _, plugin := range asked.PreEnqueuePlugins() {
-		if plugin.Name() != gate.Plugin {
+	for _, plugin := range built.PreEnqueuePlugins() {
+		if plugin.Name() != rejection.Plugin {
 			continue
 		}
 		for _, reason := range plugin.PreEnqueue(s.ctx, s.pod).Reasons() {
-			gate.Reasons = append(gate.Reasons, ReasonCount{Reason: reason})
+			rejection.Reasons = append(rejection.Reasons, ReasonCount{Reason: reason})
 		}
 	}
-	return gate
+	return rejection
 }
 
-// setWakes says what ends the wait.
-func (s *sight) setWakes(view *Explanation, profile *runtime.Framework) {
+// setRequeueEvents sets the events that would wake the pod, and when it is tried again without one.
+func (s *podSnapshot) setRequeueEvents(view *Explanation, profile *runtime.Framework) {
 	if view.Pool == simulate.PoolBackoff {
-		view.TriedAgainAt = s.write(s.queued.BackoffExpiration)
+		view.TriedAgainAt = s.formatTime(s.queued.BackoffExpiration)
 		return
 	}
 	if !s.queued.UnschedulableTimeoutAt.IsZero() && view.Pool != simulate.PoolGated {
-		view.TriedAgainAt = s.write(s.queued.UnschedulableTimeoutAt)
+		view.TriedAgainAt = s.formatTime(s.queued.UnschedulableTimeoutAt)
 	}
 	rejectors := sets.New(s.queued.UnschedulablePlugins...).Insert(s.queued.PendingPlugins...)
 	events := NewEvents(profile).Profiles[0]
 	for _, plugin := range sets.List(rejectors) {
-		view.Wakes = append(view.Wakes, Wake{Plugin: plugin, Events: events.PluginEvents(plugin)})
+		view.RequeueEvents = append(view.RequeueEvents, PluginEvents{Plugin: plugin, Events: events.PluginEvents(plugin)})
 	}
 }

@@ -12,41 +12,41 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// doubter watches an auditor: what it takes for true of a class must be what all plugins say when they are asked about
+// crossChecker watches an auditor: what it takes for true of a class must be what all plugins say when they are asked about
 // every node.
-type doubter struct {
+type crossChecker struct {
 	*Auditor
 	t       *testing.T
 	checked int
 }
 
-func (d *doubter) Changed(change simulate.Change) {
+func (d *crossChecker) Changed(change simulate.Change) {
 	d.Auditor.Changed(change)
 	d.doubt()
 }
 
-func (d *doubter) Worked() {
+func (d *crossChecker) Worked() {
 	d.Auditor.Worked()
 	d.doubt()
 }
 
-func (d *doubter) doubt() {
-	for _, known := range d.truth.classes {
-		believed, err := d.truth.judge(known)
+func (d *crossChecker) doubt() {
+	for _, known := range d.evaluator.classes {
+		believed, err := d.evaluator.evaluate(known)
 		if err != nil {
 			d.t.Fatal(err)
 		}
 		d.checked++
-		fresh := &class{profile: known.profile, hooks: known.hooks, pod: known.pod}
-		q := d.truth.ask(fresh)
-		fresh.verdicts = q.all(nil)
-		all := judgementOf(d.truth.names, fresh.verdicts)
-		if room := q.preempt(nil); all.fits == 0 && (room.node == "") != (believed.room.node == "") {
+		fresh := &podClass{profile: known.profile, hooks: known.hooks, pod: known.pod}
+		q := d.evaluator.newEvaluation(fresh)
+		fresh.verdicts = q.filterNodes(nil)
+		all := feasibilityOf(d.evaluator.names, fresh.verdicts)
+		if room := q.dryRunPreemption(nil); all.feasibleNodes == 0 && (room.node == "") != (believed.preemption.node == "") {
 			d.t.Errorf("%v: preemption makes room for pod %s on node %q, but the auditor believes %q",
-				d.cluster.Now(), known.pod.Name, room.node, believed.room.node)
+				d.cluster.Now(), known.pod.Name, room.node, believed.preemption.node)
 		}
-		if all.fits != believed.fits {
-			d.t.Errorf("%v: pod %s fits %d nodes, but the auditor believes %d", d.cluster.Now(), known.pod.Name, all.fits, believed.fits)
+		if all.feasibleNodes != believed.feasibleNodes {
+			d.t.Errorf("%v: pod %s fits %d nodes, but the auditor believes %d", d.cluster.Now(), known.pod.Name, all.feasibleNodes, believed.feasibleNodes)
 		}
 		for i, plugin := range all.rejectedBy {
 			if believed := believed.rejectedBy[i]; (plugin == "") != (believed == "") {
@@ -73,11 +73,11 @@ func scenarios(t *testing.T) uint64 {
 	return number
 }
 
-// doubted is of how many scenarios one has every judgement of the auditor compared with what all plugins say.
-const doubted = 10
+// crossChecked is the one in how many scenarios in which every evaluation of the auditor is compared with calling all plugins.
+const crossChecked = 10
 
 // TestRandomClustersMissNoWakeup audits the default profile while everything that its plugins look at changes: no plugin
-// misses a wake-up, and what the auditor takes for true is what the plugins say.
+// misses a wake-up, and what the auditor evaluates is what the plugins say.
 func TestRandomClustersMissNoWakeup(t *testing.T) {
 	total, checked := AuditSummary{}, 0
 	for seed := range scenarios(t) {
@@ -93,27 +93,27 @@ func TestRandomClustersMissNoWakeup(t *testing.T) {
 		})
 	}
 	if checked == 0 || total.RightWakeups == 0 || total.WastedWakeups == 0 || total.RightSkips == 0 {
-		t.Errorf("the clusters are too quiet to show anything: %d judgements compared, %+v", checked, total)
+		t.Errorf("the clusters are too quiet to show anything: %d evaluations compared, %+v", checked, total)
 	}
 }
 
 func auditRandomCluster(t *testing.T, seed uint64, checked *int) *Audit {
 	t.Helper()
 	var options simulate.Options
-	doubter := &doubter{Auditor: NewAuditor(t.Context()), t: t}
-	doubter.Observe(&options)
+	crossChecker := &crossChecker{Auditor: NewAuditor(t.Context()), t: t}
+	crossChecker.Observe(&options)
 	cluster, err := simulate.NewCluster(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	doubter.Watch(cluster)
-	if seed%doubted == 0 {
-		cluster.Watch(doubter)
+	crossChecker.Watch(cluster)
+	if seed%crossChecked == 0 {
+		cluster.Watch(crossChecker)
 	}
 	newRandomCluster(t, cluster, seed).run()
-	*checked += doubter.checked
-	return doubter.Audit()
+	*checked += crossChecker.checked
+	return crossChecker.Audit()
 }
 
 // addUp adds what an audit found to a total.

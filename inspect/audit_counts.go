@@ -11,51 +11,51 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// ledger is where an auditor counts.
-type ledger struct {
+// decisionCounts counts decisions by event and plugin, and has the missed wake-ups.
+type decisionCounts struct {
 	rows   map[rowKey]*Decisions
 	missed []MissedWakeup
 }
 
 type rowKey struct{ event, plugin string }
 
-func newLedger() ledger { return ledger{rows: map[rowKey]*Decisions{}} }
+func newDecisionCounts() decisionCounts { return decisionCounts{rows: map[rowKey]*Decisions{}} }
 
 // row returns the counts of an event and plugin.
-func (l *ledger) row(key rowKey) *Decisions {
+func (l *decisionCounts) row(key rowKey) *Decisions {
 	if l.rows[key] == nil {
 		l.rows[key] = &Decisions{Event: key.event, Plugin: key.plugin}
 	}
 	return l.rows[key]
 }
 
-// miss enters a missed wake-up and returns its index. It returns -1 if the pod missed one in the same way before, in the
-// same sleep: earlier has the indexes of those.
-func (l *ledger) miss(missed MissedWakeup, earlier []int) int {
+// addMissed adds a missed wake-up and returns its index. It returns -1 if the pod missed one in the same way before, since
+// its last attempt: earlier has the indexes of those.
+func (l *decisionCounts) addMissed(missed MissedWakeup, earlier []int) int {
 	for _, index := range earlier {
-		if l.missed[index].Event == missed.Event && sameBlame(l.missed[index].Blame, missed.Blame) {
+		if l.missed[index].Event == missed.Event && sameMissedBy(l.missed[index].MissedBy, missed.MissedBy) {
 			return -1
 		}
 	}
 	l.missed = append(l.missed, missed)
-	for _, blame := range missed.Blame {
-		row := l.row(rowKey{blame.Event, blame.Plugin})
+	for _, by := range missed.MissedBy {
+		row := l.row(rowKey{by.Event, by.Plugin})
 		row.MissedWakeups++
-		if blame.Why == WhySkipped {
+		if by.Reason == MissReasonSkipped {
 			row.RightSkips-- // it was not
 		}
 	}
 	return len(l.missed) - 1
 }
 
-func sameBlame(a, b []Blame) bool {
-	return slices.EqualFunc(a, b, func(a, b Blame) bool {
-		return a.Plugin == b.Plugin && a.Event == b.Event && a.Why == b.Why
+func sameMissedBy(a, b []MissedBy) bool {
+	return slices.EqualFunc(a, b, func(a, b MissedBy) bool {
+		return a.Plugin == b.Plugin && a.Event == b.Event && a.Reason == b.Reason
 	})
 }
 
-// wokeUp completes missed wake-ups of a pod that stops waiting.
-func (l *ledger) wokeUp(indexes []int, at simulate.Time, event string) {
+// setWokenBy completes missed wake-ups of a pod that stops waiting.
+func (l *decisionCounts) setWokenBy(indexes []int, at simulate.Time, event string) {
 	for _, index := range indexes {
 		l.missed[index].Until, l.missed[index].WokenBy = at.String(), event
 	}
@@ -67,10 +67,10 @@ func (a *Auditor) Audit() *Audit {
 	audit := &Audit{
 		Profiles:  report.Profiles,
 		Decisions: []Decisions{},
-		Missed:    slices.Clone(a.ledger.missed),
+		Missed:    slices.Clone(a.counts.missed),
 		Summary: AuditSummary{
 			Nodes: report.Summary.Nodes, Pods: report.Summary.Pods, VirtualSeconds: report.Summary.VirtualSeconds,
-			MissedWakeups: len(a.ledger.missed),
+			MissedWakeups: len(a.counts.missed),
 		},
 	}
 	if audit.Missed == nil {
@@ -80,10 +80,10 @@ func (a *Auditor) Audit() *Audit {
 	for _, failure := range audit.Failures {
 		audit.Summary.Failed += failure.Times
 		if failure.Event != "" {
-			a.ledger.row(rowKey{failure.Event, failure.Plugin}).Failed = failure.Times
+			a.counts.row(rowKey{failure.Event, failure.Plugin}).Failed = failure.Times
 		}
 	}
-	for _, row := range a.ledger.rows {
+	for _, row := range a.counts.rows {
 		audit.Decisions = append(audit.Decisions, *row)
 		audit.Summary.RightWakeups += row.RightWakeups
 		audit.Summary.WastedWakeups += row.WastedWakeups
@@ -93,12 +93,12 @@ func (a *Auditor) Audit() *Audit {
 	slices.SortFunc(audit.Decisions, func(a, b Decisions) int {
 		return cmp.Or(cmp.Compare(rank(a.Event), rank(b.Event)), cmp.Compare(a.Event, b.Event), cmp.Compare(a.Plugin, b.Plugin))
 	})
-	audit.Warnings = slices.Sorted(maps.Keys(a.truth.faults))
-	if a.unjudged > 0 {
-		audit.Warnings = append(audit.Warnings, "not judged, because something later than Filter rejected them: "+podCount(a.unjudged))
+	audit.Warnings = slices.Sorted(maps.Keys(a.evaluator.warnings))
+	if a.unevaluated > 0 {
+		audit.Warnings = append(audit.Warnings, "not judged, because something later than Filter rejected them: "+podCount(a.unevaluated))
 	}
-	if a.fault != nil {
-		audit.Warnings, audit.Incomplete = append(audit.Warnings, a.fault.Error()), true
+	if a.err != nil {
+		audit.Warnings, audit.Incomplete = append(audit.Warnings, a.err.Error()), true
 	}
 	return audit
 }

@@ -20,7 +20,7 @@ import (
 // BenchmarkRemember is what a scheduler pays for being able to explain: for a pod that fits none of 5,000 nodes, and for
 // an event about which 10,000 pods were asked at once, of which somebody asked about one.
 func BenchmarkRemember(b *testing.B) {
-	var m memories
+	var m podHistories
 	now := time.Now()
 	b.Run("failure", func(b *testing.B) {
 		statuses := []*fwk.Status{
@@ -39,7 +39,7 @@ func BenchmarkRemember(b *testing.B) {
 		failure := scheduler.Failure{Status: fwk.AsStatus(fit), Diagnosis: &fit.Diagnosis}
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			m.fail(uid(i%maxFailures), newFailedAttempt(failure, now))
+			m.addFailure(uid(i%maxFailures), newFailedAttempt(failure, now))
 		}
 	})
 	b.Run("hint", func(b *testing.B) {
@@ -47,10 +47,10 @@ func BenchmarkRemember(b *testing.B) {
 		for i := range pods {
 			pods[i] = &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid(1e9 + i)}}
 		}
-		m.ask(pods[0].UID, now)
+		m.get(pods[0].UID, now)
 		b.ReportAllocs()
 		for b.Loop() {
-			m.hear(now, slices.Values(pods), Heard{Event: "NodeAdd", Answer: AnswerSkip})
+			m.addEvent(now, slices.Values(pods), RecentEvent{Event: "NodeAdd", Answer: AnswerSkip})
 		}
 	})
 }
