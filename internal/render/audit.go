@@ -36,7 +36,7 @@ func Audit(w io.Writer, a *inspect.Audit, style Style) error {
 	drawMissed(&b, style, a.Missed)
 	drawFailures(&b, style, a.Failures)
 	for _, warning := range a.Warnings {
-		fmt.Fprintf(&b, "\n%s\n", style.paint(yellow, "Warning: "+warning))
+		fmt.Fprintf(&b, "\n%s\n", style.paint(yellow, style.paragraph("Warning: "+warning, "  ")))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -78,7 +78,7 @@ func drawMissed(b *strings.Builder, style Style, all []inspect.MissedWakeup) {
 	fmt.Fprintf(b, "\n%s\n", style.paint(bold, "Missed wake-ups"))
 	for i := range all {
 		missed := &all[i]
-		fmt.Fprintf(b, "\n  %s\n", style.paint(red, missedLine(missed)))
+		fmt.Fprintf(b, "\n  %s\n", style.paint(red, style.paragraph(missedLine(missed), "      ")))
 		for _, by := range missed.MissedBy {
 			fmt.Fprintf(b, "    %s\n", missedByLine(&by, missed))
 		}
@@ -92,7 +92,7 @@ func drawFailures(b *strings.Builder, style Style, failures []inspect.PluginFail
 	}
 	fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "Failures of plugins"))
 	for i := range failures {
-		fmt.Fprintf(b, "  %s\n", style.paint(red, failureLine(&failures[i])))
+		fmt.Fprintf(b, "  %s\n", style.paint(red, style.paragraph(failureLine(&failures[i]), "      ")))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 // Explanation writes the state of the pod in a sentence, and below it the details.
 func Explanation(w io.Writer, e *inspect.Explanation, style Style) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", style.paint(bold, "Pod "+e.Namespace+"/"+e.Name), state(e, style))
+	fmt.Fprintf(&b, "%s\n", foldStyled(style.paint(bold, "Pod "+e.Namespace+"/"+e.Name)+" "+state(e, style), style.Width))
 	if e.NominatedNode != "" && len(e.PendingPermitPlugins) == 0 {
 		fmt.Fprintf(&b, "It is nominated for node %s, whose resources are reserved for it.\n", e.NominatedNode)
 	}
@@ -25,7 +26,7 @@ func Explanation(w io.Writer, e *inspect.Explanation, style Style) error {
 		fmt.Fprintf(&b, "Without an event it is tried again at %s.\n", e.TriedAgainAt)
 	}
 	if message := message(e); message != "" {
-		fmt.Fprintf(&b, "%s\n", message)
+		fmt.Fprintf(&b, "%s\n", style.paragraph(message, ""))
 	}
 	drawRejections(&b, style, e)
 	drawRequeueEvents(&b, style, e)
@@ -34,6 +35,33 @@ func Explanation(w io.Writer, e *inspect.Explanation, style Style) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// foldStyled folds a text with colours, which take no columns.
+func foldStyled(text string, width int) string {
+	if width <= 0 {
+		return text
+	}
+	var lines strings.Builder
+	used := 0
+	for i, word := range strings.Split(text, " ") {
+		length := columns(ansi.ReplaceAllString(word, ""))
+		switch {
+		case i == 0:
+		case used+1+length > width:
+			lines.WriteByte('\n')
+			used = 0
+		default:
+			lines.WriteByte(' ')
+			used++
+		}
+		lines.WriteString(word)
+		used += length
+	}
+	return lines.String()
+}
+
+// ansi matches what [Style] paints with.
+var ansi = regexp.MustCompile(`\x1b\[[0-9]*m`)
 
 // state says in which state the pod is, since when and after how many attempts.
 func state(e *inspect.Explanation, style Style) string {
@@ -130,9 +158,9 @@ func drawRejections(b *strings.Builder, style Style, e *inspect.Explanation) {
 	list.draw(b, style)
 	switch {
 	case e.PostFilter != "" && e.NominatedNode != "":
-		fmt.Fprintf(b, "\n  Preemption on node %s: %s\n", e.NominatedNode, e.PostFilter)
+		fmt.Fprintf(b, "\n%s\n", style.paragraph(fmt.Sprintf("  Preemption on node %s: %s", e.NominatedNode, e.PostFilter), "    "))
 	case e.PostFilter != "":
-		fmt.Fprintf(b, "\n  Preemption cannot help: %s\n", e.PostFilter)
+		fmt.Fprintf(b, "\n%s\n", style.paragraph("  Preemption cannot help: "+e.PostFilter, "    "))
 	}
 }
 
@@ -177,7 +205,7 @@ func labels(w *inspect.PluginEvents, hint bool) []string {
 func drawRecentEvents(b *strings.Builder, style Style, e *inspect.Explanation) {
 	if len(e.RecentEvents) == 0 {
 		if e.RecentEventsSince != "" {
-			fmt.Fprintf(b, "\nNo event that could wake it has occurred since %s, when an explanation was first requested.\n", e.RecentEventsSince)
+			fmt.Fprintf(b, "\n%s\n", style.paragraph("No event that could wake it has occurred since "+e.RecentEventsSince+", when an explanation was first requested.", ""))
 		}
 		return
 	}
@@ -199,7 +227,7 @@ func drawRecentEvents(b *strings.Builder, style Style, e *inspect.Explanation) {
 
 func drawNodes(b *strings.Builder, style Style, e *inspect.Explanation) {
 	if e.ProbeError != "" {
-		fmt.Fprintf(b, "\nThe blockers are not known: %s\n", oneLine(e.ProbeError))
+		fmt.Fprintf(b, "\n%s\n", style.paragraph("The blockers are not known: "+oneLine(e.ProbeError), "  "))
 	}
 	if len(e.Everywhere) > 0 {
 		fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, "Blockers on every node"))

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/inspect"
 	"github.com/rouse-scheduler/rouse/internal/render"
+	"github.com/rouse-scheduler/rouse/simulate"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -106,6 +108,56 @@ func viewNames(t *testing.T) []string {
 func TestText(t *testing.T) {
 	for _, name := range viewNames(t) {
 		golden(t, name+".txt", textOf(t, name, render.Style{}))
+	}
+}
+
+// widths are those of an old terminal and of a wide one.
+var widths = []int{80, 120}
+
+// TestTextAtWidths has the texts with long messages and lists at the widths of terminals.
+func TestTextAtWidths(t *testing.T) {
+	for _, name := range []string{"audit_missed", "audit_preemption", "events", "explain_not_asked", "explain_preemption_modest", "explain_waiting", "plugins"} {
+		for _, width := range widths {
+			golden(t, fmt.Sprintf("%s_%d.txt", name, width), textOf(t, name, render.Style{Width: width}))
+		}
+	}
+}
+
+// TestExplanationsFitTheTerminal has no line of an explanation longer than the terminal is wide.
+func TestExplanationsFitTheTerminal(t *testing.T) {
+	for _, name := range viewNames(t) {
+		for _, width := range widths {
+			if !strings.HasPrefix(name, "explain_") {
+				continue
+			}
+			var text bytes.Buffer
+			if err := textOf(t, name, render.Style{Width: width})(&text); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(text.String()) {
+				if length := len([]rune(strings.TrimSuffix(line, "\n"))); length > width {
+					t.Errorf("%s at %d columns has a line of %d: %s", name, width, length, line)
+				}
+			}
+		}
+	}
+}
+
+func TestTraceLineAtWidths(t *testing.T) {
+	entry := simulate.TraceEntry{
+		At: 0, Pod: "default/web", What: simulate.WhatRejected, Plugin: "NodeAffinity,NodeResourcesFit",
+		Message: "0/4 nodes are available: 2 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/4 nodes are available: " +
+			"2 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.",
+	}
+	for _, width := range widths {
+		for line := range strings.Lines(render.TraceLine(entry, render.Style{Width: width})) {
+			if length := len([]rune(strings.TrimSuffix(line, "\n"))); length > width {
+				t.Errorf("at %d columns a line has %d: %s", width, length, line)
+			}
+		}
+	}
+	if got := render.TraceLine(entry, render.Style{}); strings.Contains(got, "\n") {
+		t.Errorf("without a width the entry is folded: %s", got)
 	}
 }
 

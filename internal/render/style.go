@@ -68,6 +68,16 @@ func fold(words []string, width int) []string {
 	return lines
 }
 
+// paragraph folds a text to the width of the style; all lines but the first are indented.
+func (s Style) paragraph(text, indent string) string {
+	if s.Width <= 0 {
+		return text
+	}
+	lead := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	lines := fold(strings.Fields(text), max(s.Width-max(columns(indent), columns(lead)), 20))
+	return lead + strings.Join(lines, "\n"+indent)
+}
+
 // count writes a number with its noun, such as "1 pod" or "3 pods".
 func count(n int, noun string) string {
 	if n == 1 {

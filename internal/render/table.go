@@ -76,7 +76,15 @@ func (t *table) drawRow(b *strings.Builder, style Style, widths []int, row []cel
 	}
 	lines := []string{text}
 	if style.Width > 0 && drawn+columns(text) > style.Width {
-		lines = fold(strings.Fields(text), max(style.Width-drawn, 20))
+		words := strings.Fields(text)
+		if room := style.Width - drawn; longest(words) <= room {
+			lines = fold(words, room)
+		} else { // below the row, as the column is too narrow
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			line = t.indent + "    "
+			drawn = columns(line)
+			lines = fold(words, max(style.Width-drawn, 20))
+		}
 	}
 	for i, part := range lines {
 		if i > 0 {
@@ -85,6 +93,15 @@ func (t *table) drawRow(b *strings.Builder, style Style, widths []int, row []cel
 		b.WriteString(strings.TrimRight(line+style.paint(row[last].color, part), " "))
 		b.WriteByte('\n')
 	}
+}
+
+// longest returns the columns of the longest word.
+func longest(words []string) int {
+	most := 0
+	for _, word := range words {
+		most = max(most, columns(word))
+	}
+	return most
 }
 
 func decimal(n int) string { return strconv.Itoa(n) }

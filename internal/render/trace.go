@@ -10,7 +10,8 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// TraceLine returns a line for something that happened to a pod: when, what, to which pod, and why.
+// TraceLine returns a line for something that happened to a pod: when, what, to which pod, and why. A message that is too
+// long for the width of the style goes below it, indented.
 func TraceLine(entry simulate.TraceEntry, style Style) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s", padLeft(entry.At.String(), 9), style.paint(colorOf(entry.What), padRight(string(entry.What), 9)), padRight(entry.Pod, 20))
@@ -31,10 +32,15 @@ func TraceLine(entry simulate.TraceEntry, style Style) string {
 	if entry.Queue != "" {
 		fmt.Fprintf(&b, "  to %s", entry.Queue)
 	}
-	if entry.Message != "" {
-		fmt.Fprintf(&b, ": %s", entry.Message)
+	line := strings.TrimRight(b.String(), " ")
+	if entry.Message == "" {
+		return line
 	}
-	return strings.TrimRight(b.String(), " ")
+	if style.Width <= 0 || columns(ansi.ReplaceAllString(line, ""))+2+columns(entry.Message) <= style.Width {
+		return line + ": " + entry.Message
+	}
+	const indent = "             "
+	return line + ":\n" + indent + style.paragraph(entry.Message, indent)
 }
 
 func colorOf(what simulate.What) color {
