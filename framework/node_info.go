@@ -190,9 +190,9 @@ func (n *NodeInfo) account(info fwk.PodInfo, sign int64) {
 	use := ReadRequests(info)
 	sums := n.ownSums()
 	if vector, ok := use.Resource.(*Resource); ok {
-		sums.requested.addScaled(vector, sign)
+		sums.requested.addRequests(vector, sign)
 	} else {
-		sums.requested.addScaled(copyResource(use.Resource), sign)
+		sums.requested.addRequests(copyResource(use.Resource), sign)
 	}
 	sums.nonZeroRequested.MilliCPU += sign * use.Non0CPU
 	sums.nonZeroRequested.Memory += sign * use.Non0Mem

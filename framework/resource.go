@@ -7,121 +7,97 @@ import (
 	"maps"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
 var _ fwk.Resource = &Resource{}
 
-// Resource is a vector of compute resources as plain integers: CPU in thousandths of a core, memory and ephemeral
-// storage in bytes, every other resource in its own unit, all rounded up. The zero value is an empty vector.
+// Resource is an amount of each resource, as a node offers or pods request them. CPU is in thousandths of a core, memory
+// and ephemeral storage are in bytes, and other resources are in their own unit; fractions are rounded up. The zero value
+// is nothing of any resource. It is not safe for concurrent changes.
 type Resource struct {
-	MilliCPU         int64
-	Memory           int64
-	EphemeralStorage int64
-	// AllowedPodNumber is the number of pods a node takes; it is set from the resource "pods" and means nothing for
-	// the requests of a pod.
+	MilliCPU, Memory, EphemeralStorage int64
+	// AllowedPodNumber is how many pods a node takes, which is its amount of the resource "pods". Pods request none.
 	AllowedPodNumber int
-	// ScalarResources holds extended resources, huge pages and attachable volumes. It may be nil.
+	// ScalarResources has the resources for which [IsScalarResourceName] is true. It may be nil.
 	ScalarResources map[v1.ResourceName]int64
 }
 
-// NewResource returns the sum of nothing and the given list, which may be nil.
+// NewResource returns the amounts in a list, which may be nil; see [Resource.Add].
 func NewResource(list v1.ResourceList) *Resource {
-	r := &Resource{}
+	r := new(Resource)
 	r.Add(list)
 	return r
 }
 
-// Add adds every quantity of the list. Names that the scheduler does not account for (see [IsScalarResourceName])
-// are ignored.
+// Add adds the amounts in a list. Resources that have no field and are not scalar ones are left out. Adding to nil does
+// nothing.
 func (r *Resource) Add(list v1.ResourceList) {
 	if r == nil {
 		return
 	}
-	for name, quantity := range list {
-		switch name {
-		case v1.ResourceCPU:
-			r.MilliCPU += quantity.MilliValue()
-		case v1.ResourceMemory:
-			r.Memory += quantity.Value()
-		case v1.ResourceEphemeralStorage:
-			r.EphemeralStorage += quantity.Value()
-		case v1.ResourcePods:
-			r.AllowedPodNumber += int(quantity.Value())
-		default:
-			if IsScalarResourceName(name) {
-				r.AddScalar(name, quantity.Value())
-			}
-		}
-	}
+	r.combine(list, func(amount, listed int64) int64 { return amount + listed })
+	r.AllowedPodNumber += int(list.Pods().Value())
 }
 
-// AddScalar adds quantity to a scalar resource.
-func (r *Resource) AddScalar(name v1.ResourceName, quantity int64) {
-	r.SetScalar(name, r.ScalarResources[name]+quantity)
-}
-
-// SetScalar sets a scalar resource.
-func (r *Resource) SetScalar(name v1.ResourceName, quantity int64) {
-	if r.ScalarResources == nil {
-		r.ScalarResources = map[v1.ResourceName]int64{}
-	}
-	r.ScalarResources[name] = quantity
-}
-
-// SetMaxResource raises every resource to its quantity in the list where that is larger; "pods" is left alone.
+// SetMaxResource implements fwk.Resource: of each resource in the list that Add would add, the larger amount counts from
+// now on. The number of pods stays as it is.
 func (r *Resource) SetMaxResource(list v1.ResourceList) {
 	if r == nil {
 		return
 	}
-	for name, quantity := range list {
-		switch name {
-		case v1.ResourceCPU:
-			r.MilliCPU = max(r.MilliCPU, quantity.MilliValue())
-		case v1.ResourceMemory:
-			r.Memory = max(r.Memory, quantity.Value())
-		case v1.ResourceEphemeralStorage:
-			r.EphemeralStorage = max(r.EphemeralStorage, quantity.Value())
-		default:
-			if IsScalarResourceName(name) {
-				r.SetScalar(name, max(r.ScalarResources[name], quantity.Value()))
-			}
+	r.combine(list, func(amount, listed int64) int64 { return max(amount, listed) })
+}
+
+// combine replaces the amount of each resource in a list, except for the number of pods, by what comes of it and the listed
+// amount.
+func (r *Resource) combine(list v1.ResourceList, result func(amount, listed int64) int64) {
+	for name, listed := range list {
+		if name == v1.ResourceCPU {
+			r.MilliCPU = result(r.MilliCPU, listed.MilliValue())
+		} else if bytes := r.bytesOf(name); bytes != nil {
+			*bytes = result(*bytes, listed.Value())
+		} else if IsScalarResourceName(name) {
+			r.setScalar(name, result(r.ScalarResources[name], listed.Value()))
 		}
 	}
 }
 
-// Clone returns a deep copy.
+// bytesOf returns the field of a resource that is counted in bytes; nil if it has none.
+func (r *Resource) bytesOf(name v1.ResourceName) *int64 {
+	if name == v1.ResourceMemory {
+		return &r.Memory
+	}
+	if name == v1.ResourceEphemeralStorage {
+		return &r.EphemeralStorage
+	}
+	return nil
+}
+
+func (r *Resource) setScalar(name v1.ResourceName, amount int64) {
+	if r.ScalarResources == nil {
+		r.ScalarResources = make(map[v1.ResourceName]int64, 1)
+	}
+	r.ScalarResources[name] = amount
+}
+
+// Clone returns a copy that shares nothing with the original.
 func (r *Resource) Clone() *Resource {
-	clone := *r
-	clone.ScalarResources = maps.Clone(r.ScalarResources)
-	return &clone
+	copied := *r
+	copied.ScalarResources = maps.Clone(copied.ScalarResources)
+	return &copied
 }
 
-// ResourceList returns the vector as API quantities, in the formats that users write: decimal for CPU and scalars,
-// binary for memory and ephemeral storage.
-func (r *Resource) ResourceList() v1.ResourceList {
-	list := v1.ResourceList{
-		v1.ResourceCPU:              *resource.NewMilliQuantity(r.MilliCPU, resource.DecimalSI),
-		v1.ResourceMemory:           *resource.NewQuantity(r.Memory, resource.BinarySI),
-		v1.ResourceEphemeralStorage: *resource.NewQuantity(r.EphemeralStorage, resource.BinarySI),
-		v1.ResourcePods:             *resource.NewQuantity(int64(r.AllowedPodNumber), resource.DecimalSI),
-	}
-	for name, quantity := range r.ScalarResources {
-		list[name] = *resource.NewQuantity(quantity, resource.DecimalSI)
-	}
-	return list
-}
-
-// addScaled adds sign times the other vector; AllowedPodNumber is left alone. A scalar resource that comes out as zero
-// is forgotten, so that a node does not remember the names that its former pods asked for.
-func (r *Resource) addScaled(other *Resource, sign int64) {
-	r.MilliCPU += sign * other.MilliCPU
-	r.Memory += sign * other.Memory
-	r.EphemeralStorage += sign * other.EphemeralStorage
-	for name, quantity := range other.ScalarResources {
-		r.AddScalar(name, sign*quantity)
-		if r.ScalarResources[name] == 0 {
+// addRequests adds what pods request, or takes it away if sign is -1; pods don't request pods. A scalar resource of which
+// nothing is left is forgotten, so that a node does not remember the names that its former pods asked for.
+func (r *Resource) addRequests(requests *Resource, sign int64) {
+	r.MilliCPU += sign * requests.MilliCPU
+	r.Memory += sign * requests.Memory
+	r.EphemeralStorage += sign * requests.EphemeralStorage
+	for name, requested := range requests.ScalarResources {
+		if left := r.ScalarResources[name] + sign*requested; left != 0 {
+			r.setScalar(name, left)
+		} else {
 			delete(r.ScalarResources, name)
 		}
 	}

@@ -71,18 +71,6 @@ func TestResourceAdd(t *testing.T) {
 	none.SetMaxResource(quantities("cpu", "1"))
 }
 
-func TestResourceScalars(t *testing.T) {
-	var r framework.Resource
-	r.AddScalar("example.com/gpu", 2)
-	r.AddScalar("example.com/gpu", 3)
-	r.SetScalar("example.com/fpga", 4)
-	r.SetScalar("example.com/fpga", 1)
-	want := map[v1.ResourceName]int64{"example.com/gpu": 5, "example.com/fpga": 1}
-	if diff := cmp.Diff(want, r.ScalarResources); diff != "" {
-		t.Errorf("scalars (-want +got):\n%s", diff)
-	}
-}
-
 func TestSetMaxResource(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -141,21 +129,6 @@ func TestResourceClone(t *testing.T) {
 	}
 	if empty := new(framework.Resource).Clone(); empty.ScalarResources != nil {
 		t.Errorf("clone of an empty vector has scalars %v", empty.ScalarResources)
-	}
-}
-
-// TestResourceList converts to API quantities and back.
-func TestResourceList(t *testing.T) {
-	want := framework.NewResource(quantities("cpu", "1500m", "memory", "3Gi", "ephemeral-storage", "7", "pods", "110",
-		"example.com/gpu", "4", "hugepages-2Mi", "6Mi"))
-	list := want.ResourceList()
-	if diff := cmp.Diff(want, framework.NewResource(list)); diff != "" {
-		t.Errorf("there and back (-want +got):\n%s", diff)
-	}
-	for name, text := range map[v1.ResourceName]string{"cpu": "1500m", "memory": "3Gi", "pods": "110", "example.com/gpu": "4"} {
-		if quantity := list[name]; quantity.String() != text {
-			t.Errorf("%s is written %s, want %s", name, quantity.String(), text)
-		}
 	}
 }
 
