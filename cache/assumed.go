@@ -62,7 +62,7 @@ func (c *Cache) dropAssumed(pod *v1.Pod) error {
 	return nil
 }
 
-// IsAssumed tells whether a pod, which need only have the UID right, is assumed. It is an error if it has no UID.
+// IsAssumed reports whether a pod, which need only have the UID right, is assumed. It is an error if it has no UID.
 func (c *Cache) IsAssumed(pod *v1.Pod) (bool, error) {
 	if err := checkKey(pod); err != nil {
 		return false, fmt.Errorf("asking whether a pod is assumed: %w", err)

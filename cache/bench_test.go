@@ -74,7 +74,7 @@ func BenchmarkUpdateSnapshot(b *testing.B) {
 	}
 }
 
-// BenchmarkNodeComesAndGoes measures the two updates that have to make the lists anew.
+// BenchmarkNodeComesAndGoes measures the two updates that have to make the lists again.
 func BenchmarkNodeComesAndGoes(b *testing.B) {
 	for _, size := range []int{1_000, 10_000, 50_000} {
 		b.Run(fmt.Sprintf("nodes=%d", size), func(b *testing.B) {

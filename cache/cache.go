@@ -17,7 +17,7 @@ import (
 // Options are the settings of a [Cache]. The zero value is the default.
 type Options struct {
 	// AssumedPodTTL is how long a pod may stay assumed before [Cache.ExpireAssumed] drops it. Zero, the default, means
-	// for ever. It counts from the assumption, so it must be longer than waiting on Permit and binding can take: a pod
+	// forever. It counts from the assumption, so it must be longer than waiting on Permit and binding can take: a pod
 	// that expires while it is being bound makes its node look emptier than it is.
 	AssumedPodTTL time.Duration
 	// Clock is read when a pod is assumed and when assumed pods are expired; nil means the real clock.
@@ -44,10 +44,10 @@ type Cache struct {
 	pods    map[types.UID]*podState
 	assumed map[types.UID]time.Time
 	// nodes holds an entry for every node that is live or has pods.
-	nodes  map[string]*nodeEntry
-	slots  slotTable
-	zones  zoneOrder
-	images imageStates
+	nodes   map[string]*nodeEntry
+	indexes nodeIndexes
+	zones   zoneOrder
+	images  imageStates
 }
 
 // New returns an empty cache.

@@ -22,7 +22,7 @@ type Comparison struct {
 	RedundantPods  []PodReference `json:"redundantPods,omitempty"`
 }
 
-// Same tells whether nothing differs.
+// Same reports whether nothing differs.
 func (c Comparison) Same() bool {
 	return len(c.MissedNodes)+len(c.MissedPods)+len(c.RedundantNodes)+len(c.RedundantPods) == 0
 }

@@ -32,13 +32,13 @@
 //
 // Pods and nodes arrive in any order. Pods whose node is unknown yet, or already gone, are kept on an entry without a
 // node object, which no snapshot shows. Snapshots list nodes in an order that alternates between zones, so that a
-// search that looks at a part of the list sees all zones. The order is taken anew when the set of nodes changes.
+// search that looks at a part of the list sees all zones. The order is taken again when the set of nodes changes.
 //
-// # Slots
+// # Node indexes
 //
-// Each node has a slot: a small integer that stays the same for as long as the node lives, and that a later node may
-// get again. Slots let code above keep what it knows about nodes in flat arrays. [Snapshot.ChangedSince] says which
-// slots changed since a generation; generations come from one counter per cache and only grow.
+// Each node has an index: a small integer that stays the same for as long as the node lives, and which a later node may
+// get again. Indexes let code above keep what it knows about nodes in flat arrays. [Snapshot.ChangedSince] says which
+// node indexes changed since a generation; generations come from one counter per cache and only grow.
 //
 // # Concurrency
 //

@@ -26,7 +26,7 @@ type Dump struct {
 type NodeDump struct {
 	Name string `json:"name"`
 	// HasNode is false for a node that is gone but for its pods, or has not been seen yet though pods on it have. Such
-	// an entry has no slot and is in no snapshot.
+	// an entry has no node index and is in no snapshot.
 	HasNode bool `json:"hasNode"`
 	// Slot is -1 if HasNode is false.
 	Slot       int   `json:"slot"`
@@ -73,7 +73,7 @@ func (c *Cache) dumpEntry(entry *nodeEntry) NodeDump {
 	dump := NodeDump{
 		Name:        entry.name,
 		HasNode:     entry.live(),
-		Slot:        entry.slot,
+		Slot:        entry.index,
 		Generation:  copied.GetGeneration(),
 		Requested:   plainResource(framework.View(copied).Requested()),
 		Allocatable: plainResource(framework.View(copied).Allocatable()),

@@ -79,7 +79,7 @@ func ExampleNewSnapshot() {
 	// Output: 2 nodes, 1 pod on node-1
 }
 
-// Code that keeps something per node keeps it by slot, and looks only at slots that changed.
+// Code that keeps something per node keeps it by node index, and looks only at node indexes that changed.
 func ExampleSnapshot_ChangedSince() {
 	clusterView := cache.New(cache.Options{})
 	for _, name := range []string{"node-1", "node-2", "node-3"} {
@@ -93,11 +93,11 @@ func ExampleSnapshot_ChangedSince() {
 		if err := clusterView.UpdateSnapshot(&snapshot); err != nil {
 			fmt.Println(err)
 		}
-		for slot := range snapshot.ChangedSince(seen) {
-			if nodeInfo := snapshot.NodeAt(slot); nodeInfo != nil {
-				fmt.Printf("slot %d: %s with %d pods\n", slot, nodeInfo.Node().Name, len(nodeInfo.GetPods()))
+		for index := range snapshot.ChangedSince(seen) {
+			if nodeInfo := snapshot.NodeAt(index); nodeInfo != nil {
+				fmt.Printf("node index %d: %s with %d pods\n", index, nodeInfo.Node().Name, len(nodeInfo.GetPods()))
 			} else {
-				fmt.Printf("slot %d: free\n", slot)
+				fmt.Printf("node index %d: free\n", index)
 			}
 		}
 		seen = snapshot.Generation()
@@ -114,10 +114,10 @@ func ExampleSnapshot_ChangedSince() {
 	look()
 
 	// Output:
-	// slot 2: node-3 with 0 pods
-	// slot 1: node-2 with 0 pods
-	// slot 0: node-1 with 0 pods
+	// node index 2: node-3 with 0 pods
+	// node index 1: node-2 with 0 pods
+	// node index 0: node-1 with 0 pods
 	// a pod is assumed and a node removed
-	// slot 0: free
-	// slot 1: node-2 with 1 pods
+	// node index 0: free
+	// node index 1: node-2 with 1 pods
 }

@@ -23,7 +23,7 @@ var (
 
 // Fork is a snapshot with changes that nobody else sees, for those who want to know what would be if. Making one costs
 // the same however large the cluster is, and so does a change to a node; only the lists, where they are asked for after a
-// change, are made anew. Forks can be forked again.
+// change, are made again. Forks can be forked again.
 //
 // What a fork was made of, be it a snapshot or a fork, must not change for as long as the fork is in use. Under that
 // condition forks are independent: each may be changed by a goroutine of its own, and one that is not being changed may
@@ -66,8 +66,8 @@ func (f *Fork) RemovePod(pod *v1.Pod) error {
 	return nil
 }
 
-// own returns the fork's own copy of a node, for it to change.
-func (f *Fork) own(nodeName string) (*framework.NodeInfo, error) {
+// writable returns the fork's own copy of a node, for it to change.
+func (f *Fork) writable(nodeName string) (*framework.NodeInfo, error) {
 	if node, ok := f.changed[nodeName]; ok {
 		return node, nil
 	}
@@ -83,7 +83,7 @@ func (f *Fork) own(nodeName string) (*framework.NodeInfo, error) {
 	return f.changed[nodeName], nil
 }
 
-// forgetLists has the lists made anew the next time.
+// forgetLists has the lists made again the next time.
 func (f *Fork) forgetLists() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +96,7 @@ func (f *Fork) find(nodeName string) (*framework.NodeInfo, error) {
 			return node, nil
 		}
 	}
-	node, ok := f.snapshot.names[nodeName]
+	node, ok := f.snapshot.byName[nodeName]
 	if !ok {
 		return nil, unknownNode(nodeName)
 	}
@@ -167,14 +167,14 @@ func (f *Fork) listed() *forkLists {
 	return f.lists
 }
 
-// makeLists makes lists that belong to the fork alone, so that what callers do to those of others does not matter.
+// rebuildLists makes lists that belong to the fork alone, so that what callers do to those of others does not matter.
 func (f *Fork) makeLists() *forkLists {
 	s := f.snapshot
 	lists := &forkLists{all: slices.Clone(s.list.nodes)}
 	changed := false
 	for _, fork := range slices.Backward(f.ancestry()) {
 		for name, node := range fork.changed {
-			lists.all[s.names[name].position] = node
+			lists.all[s.byName[name].position] = node
 			changed = true
 		}
 	}

@@ -64,7 +64,7 @@ func (s *imageStates) replace(images *imagesOfNode, node *v1.Node) {
 	}
 }
 
-// unchanged tells whether nothing is to be done, because the node has the images that it had, in the same order.
+// unchanged reports whether nothing is to be done, because the node has the images that it had, in the same order.
 func (s *imageStates) unchanged(images *imagesOfNode, node *v1.Node) bool {
 	rest := images.states
 	if node != nil {

@@ -235,51 +235,51 @@ func (f *follower) advance(m *model) {
 func (f *follower) checkSlots(t *testing.T, m *model, before int64) {
 	t.Helper()
 	s := &f.snapshot
-	slots, infos := map[string]int{}, map[int]fwk.NodeInfo{}
+	indexes, infos := map[string]int{}, map[int]fwk.NodeInfo{}
 	listed, _ := s.List()
 	for i, info := range listed {
 		name := info.Node().Name
-		slot, ok := s.NodeIndex(name)
-		if !ok || s.NodeAt(slot) != info || s.ListOrder()[i] != slot || slot < 0 || slot >= s.IndexCount() {
-			t.Errorf("node %s has slot %d, %v; ListOrder says %d of %d, which has %v", name, slot, ok, s.ListOrder()[i], s.IndexCount(), s.NodeAt(slot))
+		index, ok := s.NodeIndex(name)
+		if !ok || s.NodeAt(index) != info || s.ListOrder()[i] != index || index < 0 || index >= s.IndexCount() {
+			t.Errorf("node %s has slot %d, %v; ListOrder says %d of %d, which has %v", name, index, ok, s.ListOrder()[i], s.IndexCount(), s.NodeAt(index))
 		}
-		if _, taken := infos[slot]; taken {
-			t.Errorf("slot %d has two nodes", slot)
+		if _, taken := infos[index]; taken {
+			t.Errorf("slot %d has two nodes", index)
 		}
-		if old, known := f.slots[name]; known && old != slot && f.lives[name] == m.lives[name] {
-			t.Errorf("node %s moved from slot %d to %d", name, old, slot)
+		if old, known := f.slots[name]; known && old != index && f.lives[name] == m.lives[name] {
+			t.Errorf("node %s moved from slot %d to %d", name, old, index)
 		}
-		slots[name], infos[slot] = slot, info
+		indexes[name], infos[index] = index, info
 	}
 	changed := map[int]bool{}
 	last := s.Generation() + 1
-	for slot := range s.ChangedSince(before) {
-		if changed[slot] {
-			t.Errorf("slot %d is yielded twice", slot)
+	for index := range s.ChangedSince(before) {
+		if changed[index] {
+			t.Errorf("slot %d is yielded twice", index)
 		}
-		changed[slot] = true
-		info := s.NodeAt(slot)
+		changed[index] = true
+		info := s.NodeAt(index)
 		if info == nil {
-			if infos[slot] != nil {
-				t.Errorf("slot %d of a listed node is empty", slot)
+			if infos[index] != nil {
+				t.Errorf("slot %d of a listed node is empty", index)
 			}
 			continue
 		}
 		if generation := info.GetGeneration(); generation >= last || generation <= before {
-			t.Errorf("slot %d changed at %d, yielded after %d, asked since %d", slot, generation, last, before)
+			t.Errorf("slot %d changed at %d, yielded after %d, asked since %d", index, generation, last, before)
 		} else {
 			last = generation
 		}
-		if f.infos[slot] == info {
-			t.Errorf("slot %d did not change", slot)
+		if f.infos[index] == info {
+			t.Errorf("slot %d did not change", index)
 		}
 	}
-	for slot := range s.IndexCount() {
-		if f.infos[slot] != infos[slot] && !changed[slot] {
-			t.Errorf("the change of slot %d is not yielded", slot)
+	for index := range s.IndexCount() {
+		if f.infos[index] != infos[index] && !changed[index] {
+			t.Errorf("the change of slot %d is not yielded", index)
 		}
 	}
-	f.slots, f.infos, f.lives = slots, infos, maps.Clone(m.lives)
+	f.slots, f.infos, f.lives = indexes, infos, maps.Clone(m.lives)
 }
 
 const modelTTL = 40 * time.Second

@@ -111,7 +111,7 @@ type mutableNodes struct{ session *mutations }
 func (n mutableNodes) Get(nodeName string) (fwk.NodeInfo, error) {
 	n.session.mu.Lock()
 	defer n.session.mu.Unlock()
-	node, err := n.session.fork.own(nodeName)
+	node, err := n.session.fork.writable(nodeName)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +124,8 @@ func (n mutableNodes) lists() *forkLists {
 	defer n.session.mu.Unlock()
 	fork := n.session.fork
 	if !n.session.complete {
-		for name := range fork.snapshot.names {
-			_, _ = fork.own(name) // which is there
+		for name := range fork.snapshot.byName {
+			_, _ = fork.writable(name) // which is there
 		}
 		n.session.complete = true
 	}
@@ -160,7 +160,7 @@ func (n mutableNodes) IsPVCUsedByPods(key string) bool {
 
 // addPod puts a pod on a node, whatever its spec says.
 func (f *Fork) addPod(info fwk.PodInfo, nodeName string) error {
-	node, err := f.own(nodeName)
+	node, err := f.writable(nodeName)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (f *Fork) addPod(info fwk.PodInfo, nodeName string) error {
 
 // removePod takes a pod from a node, whatever its spec says.
 func (f *Fork) removePod(pod *v1.Pod, nodeName string) error {
-	node, err := f.own(nodeName)
+	node, err := f.writable(nodeName)
 	if err == nil {
 		err = node.RemovePod(klog.Logger{}, pod)
 	}

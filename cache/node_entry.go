@@ -9,38 +9,38 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// noSlot is the slot of an entry without a node object.
-const noSlot = -1
+// noIndex is the node index of an entry without a node object.
+const noIndex = -1
 
 // nodeEntry is what the cache knows under the name of a node. While there is a node object the entry is live: it has a
-// slot and a place in the zone order. Otherwise it exists for the sake of its pods alone.
+// node index and a place in the zone order. Otherwise it exists for the sake of its pods alone.
 type nodeEntry struct {
 	name string
 	// info is for reading; own returns it for changing.
 	info *framework.NodeInfo
 	// given tells that snapshots have the node info too, and are not to see it change.
-	given bool
-	slot  int
+	shared bool
+	index  int
 	// zone is the key that the entry has in the zone order; it means nothing unless the entry is live.
 	zone   string
 	images imagesOfNode
 }
 
-func (e *nodeEntry) live() bool { return e.slot != noSlot }
+func (e *nodeEntry) live() bool { return e.index != noIndex }
 
-// own returns the node info for the cache to change it.
-func (e *nodeEntry) own() *framework.NodeInfo {
-	if e.given {
-		e.info, e.given = e.info.Successor(), false
+// writable returns the node info for the cache to change it.
+func (e *nodeEntry) writable() *framework.NodeInfo {
+	if e.shared {
+		e.info, e.shared = e.info.Successor(), false
 	}
 	return e.info
 }
 
-// give returns the node info for a snapshot. Snapshots that have it already keep the images as they were at the time.
-func (e *nodeEntry) give(images map[string]*fwk.ImageStateSummary, imagesChanged bool) *framework.NodeInfo {
-	if !e.given || imagesChanged {
-		e.own().Freeze(images)
-		e.given = true
+// share returns the node info for a snapshot. Snapshots that have it already keep the images as they were at the time.
+func (e *nodeEntry) share(images map[string]*fwk.ImageStateSummary, imagesChanged bool) *framework.NodeInfo {
+	if !e.shared || imagesChanged {
+		e.writable().Freeze(images)
+		e.shared = true
 	}
 	return e.info
 }
@@ -49,7 +49,7 @@ func (e *nodeEntry) give(images map[string]*fwk.ImageStateSummary, imagesChanged
 func (c *Cache) entry(name string) *nodeEntry {
 	e, ok := c.nodes[name]
 	if !ok {
-		e = &nodeEntry{name: name, info: c.generations.NewNodeInfo(), slot: noSlot}
+		e = &nodeEntry{name: name, info: c.generations.NewNodeInfo(), index: noIndex}
 		c.nodes[name] = e
 	}
 	return e

@@ -58,8 +58,8 @@ func TestListsBelongToTheirCallers(t *testing.T) {
 				if !slices.Equal(nodes, again) {
 					t.Error("the next caller does not see what the one before did, as with kube-scheduler")
 				}
-				for i, slot := range s.ListOrder() {
-					if got := s.NodeAt(slot).Node().Name; got != fmt.Sprint(i) {
+				for i, index := range s.ListOrder() {
+					if got := s.NodeAt(index).Node().Name; got != fmt.Sprint(i) {
 						t.Errorf("node %d of the order is %s", i, got)
 					}
 				}
@@ -175,8 +175,8 @@ func TestListsInParallel(t *testing.T) {
 			slices.SortFunc(nodes, byNameDescending)
 		})
 		group.Go(func() {
-			for i, slot := range s.ListOrder() {
-				if got := s.NodeAt(slot).Node().Name; got != fmt.Sprint(i) {
+			for i, index := range s.ListOrder() {
+				if got := s.NodeAt(index).Node().Name; got != fmt.Sprint(i) {
 					t.Errorf("node %d of the order is %s", i, got)
 				}
 			}

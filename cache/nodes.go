@@ -40,16 +40,16 @@ func (c *Cache) putNode(node *v1.Node) {
 	zone := topology.GetZoneKey(node)
 	switch {
 	case !entry.live():
-		c.slots.take(entry)
-		c.zones.add(zone, entry.slot)
+		c.indexes.assign(entry)
+		c.zones.add(zone, entry.index)
 	case entry.zone != zone:
-		c.zones.remove(entry.zone, entry.slot)
-		c.zones.add(zone, entry.slot)
+		c.zones.remove(entry.zone, entry.index)
+		c.zones.add(zone, entry.index)
 	}
 	entry.zone = zone
 	c.images.replace(&entry.images, node)
-	entry.own().SetNode(node)
-	c.slots.touch(entry)
+	entry.writable().SetNode(node)
+	c.indexes.recordChange(entry)
 }
 
 // RemoveNode removes a node, of which only the name counts. Its pods stay in the cache until they are removed
@@ -68,9 +68,9 @@ func (c *Cache) RemoveNode(node *v1.Node) error {
 		return fmt.Errorf("node %q in group %q was not found", node.Name, topology.GetZoneKey(node))
 	}
 	c.images.replace(&entry.images, nil)
-	c.zones.remove(entry.zone, entry.slot)
-	entry.own().RemoveNode()
-	c.slots.release(entry)
+	c.zones.remove(entry.zone, entry.index)
+	entry.writable().RemoveNode()
+	c.indexes.release(entry)
 	c.dropIfUnused(entry)
 	return nil
 }
@@ -81,7 +81,7 @@ func (c *Cache) TouchNode(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if entry, ok := c.nodes[name]; ok && entry.live() {
-		entry.own().SetNode(entry.info.Node())
-		c.slots.touch(entry)
+		entry.writable().SetNode(entry.info.Node())
+		c.indexes.recordChange(entry)
 	}
 }

@@ -115,7 +115,7 @@ func (c *Cache) Pod(pod *v1.Pod) (*v1.Pod, error) {
 	return state.info.Pod, nil
 }
 
-// assumes tells whether a pod is assumed.
+// assumes reports whether a pod is assumed.
 func (c *Cache) assumes(uid types.UID) bool {
 	_, is := c.assumed[uid]
 	return is
@@ -127,8 +127,8 @@ func (c *Cache) place(pod *v1.Pod) {
 	if err := state.info.Update(pod); err != nil {
 		c.logger.Error(err, "Inter-pod affinity terms that do not parse are ignored", "pod", klog.KObj(pod))
 	}
-	state.node.own().AddPodInfo(&state.info)
-	c.slots.touch(state.node)
+	state.node.writable().AddPodInfo(&state.info)
+	c.indexes.recordChange(state.node)
 	c.pods[pod.UID] = state
 }
 
@@ -138,11 +138,11 @@ func (c *Cache) drop(uid types.UID) {
 	pod := state.info.Pod
 	delete(c.pods, uid)
 	delete(c.assumed, uid)
-	if err := state.node.own().RemovePod(c.logger, pod); err != nil {
+	if err := state.node.writable().RemovePod(c.logger, pod); err != nil {
 		c.logger.Error(err, "Pod was not on the node that it was placed on", "pod", klog.KObj(pod), "node", klog.KRef("", state.node.name))
 		return
 	}
-	c.slots.touch(state.node)
+	c.indexes.recordChange(state.node)
 	c.dropIfUnused(state.node)
 }
 

@@ -31,13 +31,13 @@ type Snapshot struct {
 	source     *Cache
 	generation int64
 
-	// slots has the node in each slot, nil where there is none; names has the same nodes. Nodes outside of an update
+	// byIndex has the node with each index, nil where there is none; byName has the same nodes. Nodes outside of an update
 	// are in both.
-	slots   []*snapshotNode
-	names   map[string]*snapshotNode
+	byIndex []*snapshotNode
+	byName  map[string]*snapshotNode
 	changes changeLog
 
-	// list has the node infos in node order, order their slots; affinity and antiAffinity are parts of list.
+	// list has the node infos in node order, order their node indexes; affinity and antiAffinity are parts of list.
 	list         nodeList
 	order        []int
 	affinity     sublist
@@ -54,12 +54,12 @@ type Snapshot struct {
 
 // snapshotNode is a node in a snapshot.
 type snapshotNode struct {
-	name string
-	info *framework.NodeInfo
-	slot int
+	name  string
+	info  *framework.NodeInfo
+	index int
 	// position is the index in Snapshot.list.
 	position int
-	// affinity and antiAffinity tell which lists the node belongs to. They are kept here so that making lists anew
+	// affinity and antiAffinity tell which lists the node belongs to. They are kept here so that making lists again
 	// need not reach into every node info.
 	affinity, antiAffinity bool
 }
@@ -79,8 +79,8 @@ func NewSnapshot(pods []*v1.Pod, nodes []*v1.Node) *Snapshot {
 			continue
 		}
 		if entry, ok := c.nodes[pod.Spec.NodeName]; ok {
-			entry.own().AddPod(pod)
-			c.slots.touch(entry)
+			entry.writable().AddPod(pod)
+			c.indexes.recordChange(entry)
 		}
 	}
 	s := &Snapshot{source: c}
@@ -119,7 +119,7 @@ func (s *Snapshot) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.No
 // Get implements fwk.NodeInfoLister: the node with the given name, the same value as in [Snapshot.List]. It is an
 // error if there is none.
 func (s *Snapshot) Get(nodeName string) (fwk.NodeInfo, error) {
-	node, ok := s.names[nodeName]
+	node, ok := s.byName[nodeName]
 	if !ok {
 		return nil, unknownNode(nodeName)
 	}
@@ -128,7 +128,7 @@ func (s *Snapshot) Get(nodeName string) (fwk.NodeInfo, error) {
 
 func unknownNode(name string) error { return fmt.Errorf("nodeinfo not found for node name %q", name) }
 
-// IsPVCUsedByPods implements fwk.StorageInfoLister: it tells whether a pod on any node of the snapshot uses a
+// IsPVCUsedByPods implements fwk.StorageInfoLister: it reports whether a pod on any node of the snapshot uses a
 // persistent volume claim, given as "namespace/name".
 func (s *Snapshot) IsPVCUsedByPods(key string) bool { return s.claims[key] > 0 }
 
@@ -139,32 +139,32 @@ func (s *Snapshot) NodeCount() int { return len(s.order) }
 // that found a change; see [Snapshot.ChangedSince].
 func (s *Snapshot) Generation() int64 { return s.generation }
 
-// NodeIndex returns the slot of a node, and whether the node is in the snapshot.
+// NodeIndex returns the node index of a node, and whether the node is in the snapshot.
 func (s *Snapshot) NodeIndex(nodeName string) (int, bool) {
-	node, ok := s.names[nodeName]
+	node, ok := s.byName[nodeName]
 	if !ok {
 		return 0, false
 	}
-	return node.slot, true
+	return node.index, true
 }
 
-// NodeAt returns the node in a slot, nil if the slot is free or does not exist.
-func (s *Snapshot) NodeAt(slot int) fwk.NodeInfo {
-	if slot < 0 || slot >= len(s.slots) || s.slots[slot] == nil {
+// NodeAt returns the node with an index, nil if there is none.
+func (s *Snapshot) NodeAt(index int) fwk.NodeInfo {
+	if index < 0 || index >= len(s.byIndex) || s.byIndex[index] == nil {
 		return nil
 	}
-	return s.slots[slot].info
+	return s.byIndex[index].info
 }
 
-// IndexCount returns a number that every slot in use is less than: the length of an array with a place for each.
-func (s *Snapshot) IndexCount() int { return len(s.slots) }
+// IndexCount returns a number that every node index in use is less than: the length of an array with a place for each.
+func (s *Snapshot) IndexCount() int { return len(s.byIndex) }
 
-// ListOrder returns the slots of the nodes in [Snapshot.List], index by index. It allocates nothing.
+// ListOrder returns the node indexes of the nodes in [Snapshot.List], index by index. It allocates nothing.
 func (s *Snapshot) ListOrder() []int { return s.order }
 
-// ChangedSince yields the slots that changed after a generation that [Snapshot.Generation] returned earlier (zero:
-// ever), the latest change first. A slot changes when the node in it, or a pod on that node, is added, updated or
-// removed; [Snapshot.NodeAt] is nil for a slot whose node is gone. The cost follows the number of slots yielded. What
-// is known of a node in a slot that is not yielded is still true as far as it depends on that node's info alone; what
+// ChangedSince yields the node indexes that changed after a generation that [Snapshot.Generation] returned earlier (zero:
+// ever), the latest change first. A node index changes when the node in it, or a pod on that node, is added, updated or
+// removed; [Snapshot.NodeAt] is nil for a node index whose node is gone. The cost follows the number of node indexes yielded. What
+// is known of a node whose index is not yielded is still true as far as it depends on that node's info alone; what
 // depends on other nodes, such as the number of nodes that have an image, is not covered.
 func (s *Snapshot) ChangedSince(generation int64) iter.Seq[int] { return s.changes.since(generation) }

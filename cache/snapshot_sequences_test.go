@@ -74,8 +74,8 @@ func wantChanged(want ...string) step {
 	return func(t *testing.T, _ *Cache, s *Snapshot) {
 		t.Helper()
 		var got []string
-		for slot := range s.ChangedSince(0) {
-			if info := s.NodeAt(slot); info != nil && len(got) < len(want) {
+		for index := range s.ChangedSince(0) {
+			if info := s.NodeAt(index); info != nil && len(got) < len(want) {
 				got = append(got, info.Node().Name)
 			}
 		}

@@ -22,8 +22,8 @@ func TestEmptySnapshot(t *testing.T) {
 			}
 			_, err := s.Get("node")
 			wantError(t, err, `nodeinfo not found for node name "node"`)
-			for slot := range s.ChangedSince(0) {
-				t.Errorf("slot %d changed", slot)
+			for index := range s.ChangedSince(0) {
+				t.Errorf("slot %d changed", index)
 			}
 			if s.IndexCount() != 0 || s.NodeCount() != 0 || s.Generation() != 0 {
 				t.Errorf("%d slots, %d nodes, generation %d", s.IndexCount(), s.NodeCount(), s.Generation())
@@ -154,8 +154,8 @@ func TestUpdateSnapshotCostFollowsChanges(t *testing.T) {
 		if replaced != 1 {
 			t.Errorf("%d nodes: the update replaced %d node infos, want 1", size, replaced)
 		}
-		for slot := range s.ChangedSince(generation) {
-			if got := s.NodeAt(slot).Node().Name; got != "7" {
+		for index := range s.ChangedSince(generation) {
+			if got := s.NodeAt(index).Node().Name; got != "7" {
 				t.Errorf("%d nodes: node %s changed", size, got)
 			}
 		}
@@ -195,8 +195,8 @@ func TestReadingAllocatesNothing(t *testing.T) {
 		if _, err := lister.NodeInfos().Get("2"); err != nil {
 			t.Error(err)
 		}
-		for slot := range s.ChangedSince(0) {
-			if s.NodeAt(slot) == nil {
+		for index := range s.ChangedSince(0) {
+			if s.NodeAt(index) == nil {
 				t.Error("a slot is empty")
 			}
 		}
@@ -209,8 +209,8 @@ func TestReadingAllocatesNothing(t *testing.T) {
 func TestDamagedSnapshotRecovers(t *testing.T) {
 	damage := map[string]func(*Snapshot){
 		"a node is missing in the list": func(s *Snapshot) { s.list = newNodeList(s.list.nodes[:1]) },
-		"a node is missing by name":     func(s *Snapshot) { delete(s.names, "1") },
-		"a node is known that is gone":  func(s *Snapshot) { s.names["9"] = &snapshotNode{name: "9"} },
+		"a node is missing by name":     func(s *Snapshot) { delete(s.byName, "1") },
+		"a node is known that is gone":  func(s *Snapshot) { s.byName["9"] = &snapshotNode{name: "9"} },
 	}
 	for name, damage := range damage {
 		t.Run(name, func(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 )
 
 // UpdateSnapshot brings a snapshot up to date. The cost follows the number of nodes that changed since the last update
-// of this snapshot; only when nodes came or went are the lists made anew. It is an error if the snapshot belongs to
+// of this snapshot; only when nodes came or went are the lists rebuilt. It is an error if the snapshot belongs to
 // another cache. It is also an error if the snapshot was found damaged, which happens only if it was updated by two
-// goroutines at once; it is then made anew and right again.
+// goroutines at once; it is then rebuilt and right.
 //
 // No other goroutine may use the snapshot meanwhile; the cache may be used.
 func (c *Cache) UpdateSnapshot(s *Snapshot) error {
@@ -31,11 +31,11 @@ func (c *Cache) UpdateSnapshot(s *Snapshot) error {
 	s.source = c
 	s.session.Store(nil)
 	s.update()
-	if len(s.list.nodes) == c.zones.size && len(s.names) == c.zones.size {
+	if len(s.list.nodes) == c.zones.size && len(s.byName) == c.zones.size {
 		return nil
 	}
 	err := fmt.Errorf("snapshot state is not consistent, %d nodes listed and %d known of %d in the cache, trying to recover",
-		len(s.list.nodes), len(s.names), c.zones.size)
+		len(s.list.nodes), len(s.byName), c.zones.size)
 	*s = Snapshot{source: c}
 	s.update()
 	return err
@@ -45,65 +45,65 @@ func (c *Cache) UpdateSnapshot(s *Snapshot) error {
 func (s *Snapshot) update() {
 	defer s.restoreLists()
 	c := s.source
-	s.changed = slices.AppendSeq(s.changed[:0], c.slots.changes.since(s.generation))
+	s.changed = slices.AppendSeq(s.changed[:0], c.indexes.changes.since(s.generation))
 	if len(s.changed) == 0 {
 		return
 	}
-	s.prepare(len(c.slots.entries))
+	s.prepare(len(c.indexes.entries))
 	if s.copyChanged() {
-		s.makeLists()
+		s.rebuildLists()
 	} else {
-		for _, slot := range s.changed {
-			if node := s.slots[slot]; node != nil {
+		for _, index := range s.changed {
+			if node := s.byIndex[index]; node != nil {
 				s.list.replace(node.position, node.info)
-				s.order[node.position] = slot
-				s.enlist(node)
+				s.order[node.position] = index
+				s.updateSublists(node)
 			}
 		}
 	}
-	s.generation = c.slots.changes.latest()
+	s.generation = c.indexes.changes.latest()
 }
 
-func (s *Snapshot) prepare(slotCount int) {
-	if s.names == nil {
-		s.names = map[string]*snapshotNode{}
+func (s *Snapshot) prepare(indexCount int) {
+	if s.byName == nil {
+		s.byName = map[string]*snapshotNode{}
 		s.claims = claimCounts{}
 	}
-	if missing := slotCount - len(s.slots); missing > 0 {
-		s.slots = append(s.slots, make([]*snapshotNode, missing)...)
+	if missing := indexCount - len(s.byIndex); missing > 0 {
+		s.byIndex = append(s.byIndex, make([]*snapshotNode, missing)...)
 	}
 }
 
-// copyChanged copies the changed slots, the oldest change first, and tells whether the set of node names is another
-// one now. A node that left one slot and came back in another is still the same name.
+// copyChanged copies the nodes with changed indexes, the oldest change first, and reports whether the set of node names is another
+// one now. A node that left one node index and came back in another is still the same name.
 func (s *Snapshot) copyChanged() (namesChanged bool) {
 	c := s.source
 	var displaced []*snapshotNode
-	for _, slot := range slices.Backward(s.changed) {
-		s.changes.record(slot, c.slots.changes.changedAt(slot))
-		entry := c.slots.entries[slot]
-		if old := s.slots[slot]; old != nil && old.slot == slot && (entry == nil || old.name != entry.name) {
-			old.slot = noSlot
+	for _, index := range slices.Backward(s.changed) {
+		s.changes.record(index, c.indexes.changes.changedAt(index))
+		entry := c.indexes.entries[index]
+		if old := s.byIndex[index]; old != nil && old.index == index && (entry == nil || old.name != entry.name) {
+			old.index = noIndex
 			displaced = append(displaced, old)
 		}
 		if entry == nil {
-			s.slots[slot] = nil
+			s.byIndex[index] = nil
 			continue
 		}
-		node, ok := s.names[entry.name]
+		node, ok := s.byName[entry.name]
 		if !ok {
 			node = &snapshotNode{name: entry.name}
-			s.names[entry.name] = node
+			s.byName[entry.name] = node
 			namesChanged = true
 		}
-		node.slot = slot
-		s.slots[slot] = node
+		node.index = index
+		s.byIndex[index] = node
 		s.copyEntry(node, entry)
 	}
 	for _, node := range displaced {
-		if node.slot == noSlot {
+		if node.index == noIndex {
 			s.claims.replace(framework.View(node.info).ClaimCounts(), nil)
-			delete(s.names, node.name)
+			delete(s.byName, node.name)
 			namesChanged = true
 		}
 	}
@@ -115,22 +115,22 @@ func (s *Snapshot) copyEntry(node *snapshotNode, entry *nodeEntry) {
 	if node.info != nil {
 		before = framework.View(node.info).ClaimCounts()
 	}
-	node.info = entry.give(s.source.images.summaries(&entry.images))
+	node.info = entry.share(s.source.images.summaries(&entry.images))
 	node.affinity = len(framework.View(node.info).PodsWithAffinity()) > 0
 	node.antiAffinity = len(framework.View(node.info).PodsWithRequiredAntiAffinity()) > 0
 	s.claims.replace(before, framework.View(node.info).ClaimCounts())
 }
 
-// makeLists makes all lists anew, in the cache's present order.
-func (s *Snapshot) makeLists() {
+// rebuildLists makes all lists, in the cache's present order.
+func (s *Snapshot) rebuildLists() {
 	s.order = s.source.zones.list()
 	s.affinity, s.antiAffinity = sublist{}, sublist{}
 	nodes := make([]fwk.NodeInfo, 0, len(s.order))
-	for _, slot := range s.order {
-		if node := s.slots[slot]; node != nil {
+	for _, index := range s.order {
+		if node := s.byIndex[index]; node != nil {
 			node.position = len(nodes)
 			nodes = append(nodes, node.info)
-			s.enlist(node)
+			s.updateSublists(node)
 		}
 	}
 	s.list = newNodeList(nodes)
@@ -143,8 +143,8 @@ func (s *Snapshot) restoreLists() {
 	s.antiAffinity.nodes.restore()
 }
 
-// enlist enters a node that has its place in the node list into the shorter lists, or takes it out of them.
-func (s *Snapshot) enlist(node *snapshotNode) {
+// updateSublists enters a node that has its place in the node list into the shorter lists, or takes it out of them.
+func (s *Snapshot) updateSublists(node *snapshotNode) {
 	s.affinity.set(node.position, node.info, node.affinity)
 	s.antiAffinity.set(node.position, node.info, node.antiAffinity)
 }

@@ -12,9 +12,9 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// IndexedSnapshot is what a snapshot offers, beside the official lister, to code that keeps what it knows about nodes from
-// one scheduling cycle to the next: every node has a slot, a small integer that stays the same for as long as the node
-// lives, so that knowledge lies in flat arrays, and the slots that changed can be asked for. Plugins get it by asserting
+// IndexedSnapshot is what a snapshot offers, in addition to the official lister, to code that keeps what it knows about nodes from
+// one scheduling cycle to the next: every node has a node index, a small integer that stays the same for as long as the node
+// lives, so that knowledge lies in flat arrays, and the node indexes that changed can be asked for. Plugins get it by asserting
 // the type of fwk.Handle.SnapshotSharedLister.
 //
 // It may be read by many goroutines, but not while the snapshot is being updated, which happens between cycles.
@@ -24,21 +24,21 @@ type IndexedSnapshot interface {
 	Generation() int64
 	// NodeCount is the number of nodes.
 	NodeCount() int
-	// IndexCount is larger than every slot in use.
+	// IndexCount is larger than every node index in use.
 	IndexCount() int
-	// NodeAt returns the node in a slot, nil if there is none.
-	NodeAt(slot int) fwk.NodeInfo
-	// Slot returns the slot of a node, and whether there is such a node.
+	// NodeAt returns the node with an index, nil if there is none.
+	NodeAt(index int) fwk.NodeInfo
+	// NodeIndex returns the node index of a node, and whether there is such a node.
 	NodeIndex(nodeName string) (int, bool)
-	// ListOrder returns the slots of the nodes in NodeInfos().List(), index by index, as the list was before any plugin
+	// ListOrder returns the node indexes of the nodes in NodeInfos().List(), index by index, as the list was before any plugin
 	// changed it. The order must not be changed. An update may replace the elements of both, but each by a node of the same
 	// name: with other nodes, the list and the order are new ones.
 	ListOrder() []int
-	// ChangedSince yields the slots whose node, or whose pods, changed after a generation, once each.
+	// ChangedSince yields the node indexes whose node, or whose pods, changed after a generation, once each.
 	ChangedSince(generation int64) iter.Seq[int]
 }
 
-// FilterKeyPlugin is an optional interface of Filter plugins whose answer about a node hangs on a part of the pod and on
+// FilterKeyPlugin is an optional interface of Filter plugins whose answer about a node depends on a part of the pod and on
 // the node info, and on nothing else: no other node, no other object, no clock. Their answers are kept in a column, and
 // only the nodes that changed are asked about again, through the official Filter.
 type FilterKeyPlugin interface {
@@ -53,9 +53,9 @@ type FilterKeyPlugin interface {
 // many. It does not change what is answered.
 type BatchFilterPlugin interface {
 	fwk.FilterPlugin
-	// FilterBatch sets statuses[i], which is nil before, to what Filter would say of the node in slots[i]. The statuses
-	// may be shared. It is called concurrently for different slots of one cycle. A failure is returned.
-	FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot, slots []int, statuses []*fwk.Status) *fwk.Status
+	// FilterBatch sets statuses[i], which is nil before, to what Filter would say of the node in indexes[i]. The statuses
+	// may be shared. It is called concurrently for different node indexes of one cycle. A failure is returned.
+	FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot, indexes []int, statuses []*fwk.Status) *fwk.Status
 }
 
 // Scale is how the raw scores of a plugin become scores from 0 to 100.
@@ -71,7 +71,7 @@ const (
 	ScaleToHighestReversed
 )
 
-// ScoreKeyPlugin is an optional interface of Score plugins whose raw score of a node hangs on a part of the pod and on
+// ScoreKeyPlugin is an optional interface of Score plugins whose raw score of a node depends on a part of the pod and on
 // the node info, and on nothing else, and whose NormalizeScore is one of the scales. PreScore of such a plugin must not
 // read the nodes that it is given.
 type ScoreKeyPlugin interface {
@@ -82,16 +82,16 @@ type ScoreKeyPlugin interface {
 	Scale() Scale
 }
 
-// BatchScorePlugin is an optional interface beside [ScoreKeyPlugin] for plugins that score many nodes in one call faster
+// BatchScorePlugin is an optional interface in addition to [ScoreKeyPlugin] for plugins that score many nodes in one call faster
 // than in many.
 type BatchScorePlugin interface {
 	ScoreKeyPlugin
-	// ScoreBatch sets scores[i] to what Score would say of the node in slots[i]. It is called concurrently for different
-	// slots of one cycle.
-	ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot, slots []int, scores []int64) *fwk.Status
+	// ScoreBatch sets scores[i] to what Score would say of the node in indexes[i]. It is called concurrently for different
+	// node indexes of one cycle.
+	ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot, indexes []int, scores []int64) *fwk.Status
 }
 
-// ScoreAllPlugin is an optional interface of Score plugins whose score of a node hangs on other nodes, and which keep
+// ScoreAllPlugin is an optional interface of Score plugins whose score of a node depends on other nodes, and which keep
 // counts that make it cheap to score all of them at once. The result is the same as that of PreScore, Score and
 // NormalizeScore, which are not called where this is.
 type ScoreAllPlugin interface {
@@ -99,9 +99,9 @@ type ScoreAllPlugin interface {
 	// PreScoreAll prepares for ScoreAll without the list of nodes that take the pod. Skip means that all scores are
 	// zero.
 	PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot) *fwk.Status
-	// ScoreAll sets scores[i] to the final score, from 0 to 100, of the node in slots[i]; the slots are those of all
+	// ScoreAll sets scores[i] to the final score, from 0 to 100, of the node in indexes[i]; the indexes are those of all
 	// nodes that take the pod.
-	ScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot, slots []int, scores []int64) *fwk.Status
+	ScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot, indexes []int, scores []int64) *fwk.Status
 }
 
 // AppendKeyString appends a string to a key such that different series of strings and integers give different keys.

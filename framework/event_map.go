@@ -73,7 +73,7 @@ func (m EventMap) Plugins(happened fwk.ClusterEvent) sets.Set[string] {
 	return plugins
 }
 
-// Interested tells whether any plugin waits for an event.
+// Interested reports whether any plugin waits for an event.
 func (m EventMap) Interested(happened fwk.ClusterEvent) bool {
 	for registered, names := range m {
 		if len(names) > 0 && Matches(registered, happened) {
@@ -103,7 +103,7 @@ func (m EventMap) Events() []fwk.ClusterEvent {
 	})
 }
 
-// Matches tells whether a registration covers an event that happened: the resource is the same, or the registration
+// Matches reports whether a registration covers an event that happened: the resource is the same, or the registration
 // is for all resources or, if a pod changed, for pods in general; and every action of the event is registered. So an
 // update that is none of the specific kinds only reaches registrations for updates in general.
 func Matches(registered, happened fwk.ClusterEvent) bool {

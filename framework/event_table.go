@@ -89,9 +89,9 @@ func Resources() []WatchedResource {
 		switch {
 		case row.name == fwk.UnscheduledPod: // announces nothing
 		case row.specific == fwk.None:
-			table[i].Actions = append(ActionsOf(fwk.Add|fwk.Delete), generalUpdate())
+			table[i].Actions = append(actionsOf(fwk.Add|fwk.Delete), generalUpdate())
 		default:
-			table[i].Actions = ActionsOf(row.specific)
+			table[i].Actions = actionsOf(row.specific)
 		}
 		if row.general {
 			table[i].Actions = append(table[i].Actions, generalUpdate())
@@ -102,8 +102,8 @@ func Resources() []WatchedResource {
 
 func generalUpdate() EventAction { return EventAction{Name: fwk.Update.String(), Bit: fwk.Update} }
 
-// ActionsOf splits a combination of actions into its single ones, in the order of the bits.
-func ActionsOf(combination fwk.ActionType) []EventAction {
+// actionsOf splits a combination of actions into its single ones, in the order of the bits.
+func actionsOf(combination fwk.ActionType) []EventAction {
 	var actions []EventAction
 	for _, action := range Actions() {
 		if combination&action.Bit != 0 {
@@ -121,7 +121,7 @@ func ActionNames(combination fwk.ActionType) []string {
 	}
 	var names []string
 	general := combination&fwk.Update == fwk.Update
-	for _, action := range ActionsOf(combination) {
+	for _, action := range actionsOf(combination) {
 		if !general || fwk.Update&action.Bit == 0 {
 			names = append(names, action.Name)
 		}
@@ -181,7 +181,7 @@ func EventForceActivate() fwk.ClusterEvent {
 	return fwk.ClusterEvent{Resource: fwk.WildCard, ActionType: fwk.All, CustomLabel: "ForceActivate"}
 }
 
-// IsWildcard tells whether an event stands for everything.
+// IsWildcard reports whether an event stands for everything.
 func IsWildcard(event fwk.ClusterEvent) bool {
 	return event.Resource == fwk.WildCard && event.ActionType == fwk.All
 }

@@ -12,7 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// HintClassPlugin is an optional interface beside the official ones, for plugins whose queueing hints read only a part
+// HintClassPlugin is an optional interface in addition to the official ones, for plugins whose queueing hints read only a part
 // of the waiting pod. Pods of one class get one call of a hint for an event. A plugin without it falls back to what it
 // signs (fwk.SignPlugin), and one that does not sign either is called pod by pod.
 type HintClassPlugin interface {

@@ -32,7 +32,7 @@ func (g *Generations) OnRefusedChange(refused func(method, node string)) { g.ref
 func (g *Generations) NewNodeInfo() *NodeInfo {
 	n := &NodeInfo{}
 	n.generations = g
-	n.touch()
+	n.bumpGeneration()
 	return n
 }
 
@@ -98,7 +98,7 @@ func (n *NodeInfo) nameOfNode() string {
 	return n.node.Name
 }
 
-func (n *NodeInfo) touch() {
+func (n *NodeInfo) bumpGeneration() {
 	if n.generations == nil {
 		n.generations = new(Generations)
 	}
@@ -113,7 +113,7 @@ func (n *NodeInfo) SetNode(node *v1.Node) {
 	n.node = node
 	n.setAllocatable(*NewResource(node.Status.Allocatable))
 	n.features = ndf.DefaultFramework.TryMap(node.Status.DeclaredFeatures)
-	n.touch()
+	n.bumpGeneration()
 }
 
 // RemoveNode takes the node object away and keeps the pods, as when a node is deleted before its pods are.
@@ -125,7 +125,7 @@ func (n *NodeInfo) RemoveNode() {
 	n.setAllocatable(Resource{})
 	n.features = ndf.FeatureSet{}
 	n.setImages(nil)
-	n.touch()
+	n.bumpGeneration()
 }
 
 // SetImageStates replaces the images on the node; the map is kept, not copied.
@@ -134,7 +134,7 @@ func (n *NodeInfo) SetImageStates(images map[string]*fwk.ImageStateSummary) {
 		return
 	}
 	n.setImages(images)
-	n.touch()
+	n.bumpGeneration()
 }
 
 // AddPod adds a pod. Affinity terms that do not parse are left out.
@@ -159,7 +159,7 @@ func (n *NodeInfo) AddPodInfo(info fwk.PodInfo) {
 		n.podsWithRequiredAntiTerms = appendPod(n.podsWithRequiredAntiTerms, info)
 	}
 	n.account(info, 1)
-	n.touch()
+	n.bumpGeneration()
 }
 
 // RemovePod implements fwk.NodeInfo. It finds the pod by UID, namespace and name, and fails, changing nothing, when it is
@@ -178,16 +178,16 @@ func (n *NodeInfo) RemovePod(_ klog.Logger, pod *v1.Pod) error {
 	n.podsWithAffinity = removeAt(n.podsWithAffinity, indexOfPod(n.podsWithAffinity, pod))
 	n.podsWithRequiredAntiTerms = removeAt(n.podsWithRequiredAntiTerms, indexOfPod(n.podsWithRequiredAntiTerms, pod))
 	n.account(info, -1)
-	n.touch()
+	n.bumpGeneration()
 	return nil
 }
 
 // account adds (sign 1) or takes away (sign -1) what a pod uses of the node.
 func (n *NodeInfo) account(info fwk.PodInfo, sign int64) {
 	if own, ok := info.(*PodInfo); ok && n.generations != nil {
-		n.generations.requests.give(own)
+		n.generations.requests.intern(own)
 	}
-	use := ReadRequests(info)
+	use := readRequests(info)
 	sums := n.ownSums()
 	if vector, ok := use.Resource.(*Resource); ok {
 		sums.requested.addRequests(vector, sign)

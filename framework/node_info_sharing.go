@@ -128,8 +128,8 @@ func copyOnce[Part any](place *atomic.Pointer[Part], original *Part, copyPart fu
 	return place.Load()
 }
 
-// disown reports whether a part is shared, and takes it that it no longer is.
-func (n *NodeInfo) disown(shared partFlags) bool {
+// unshare reports whether a part is shared, and takes it that it no longer is.
+func (n *NodeInfo) unshare(shared partFlags) bool {
 	flags := n.flags.Load()
 	if flags&shared == 0 {
 		return false
@@ -163,7 +163,7 @@ func (n *NodeInfo) ownPods() {
 }
 
 func (n *NodeInfo) ownMaps() {
-	if !n.disown(sharedMaps) {
+	if !n.unshare(sharedMaps) {
 		return
 	}
 	if handed := takeBack(n, mapsOf); handed != nil {
@@ -185,7 +185,7 @@ func (n *NodeInfo) sums() *nodeSums {
 
 // ownSums returns the sums for them to be changed.
 func (n *NodeInfo) ownSums() *nodeSums {
-	if n.disown(sharedSums) {
+	if n.unshare(sharedSums) {
 		if handed := takeBack(n, sumsOf); handed != nil {
 			n.handedSums = handed
 			n.flags.Or(handedSums)
@@ -197,13 +197,13 @@ func (n *NodeInfo) ownSums() *nodeSums {
 }
 
 func (n *NodeInfo) setAllocatable(allocatable Resource) {
-	n.disown(sharedAllocatable)
+	n.unshare(sharedAllocatable)
 	takeBack(n, allocatableOf)
 	n.allocatable = allocatable
 }
 
 func (n *NodeInfo) setImages(images map[string]*fwk.ImageStateSummary) {
-	n.disown(sharedImages)
+	n.unshare(sharedImages)
 	takeBack(n, imagesOf)
 	n.images = images
 }

@@ -72,7 +72,7 @@ func happened(resource fwk.EventResource, changes []change) []fwk.ClusterEvent {
 	return events
 }
 
-// requestsChanged tells whether the pod requests less, and whether it requests more, of some resource than before; a
+// requestsChanged reports whether the pod requests less, and whether it requests more, of some resource than before; a
 // resource that only one version names counts as changed.
 func requestsChanged(oldPod, newPod *v1.Pod) (down, up bool) {
 	options := podresource.PodResourcesOptions{

@@ -56,7 +56,7 @@ func NewPodInfo(pod *v1.Pod) (*PodInfo, error) {
 	return p, p.parse(pod)
 }
 
-// Update replaces the pod by a newer version of itself and derives everything anew. Errors are those of [NewPodInfo].
+// Update replaces the pod by a newer version of itself and derives everything again. Errors are those of [NewPodInfo].
 func (p *PodInfo) Update(pod *v1.Pod) error {
 	if p.Pod == pod {
 		return nil
@@ -155,9 +155,9 @@ func (p *PodInfo) calculate() *podRequests {
 	return p.requests.Load()
 }
 
-// ReadRequests returns what a pod takes from a node, as fwk.PodInfo.CalculateResource does, for code that only reads it:
+// readRequests returns what a pod takes from a node, as fwk.PodInfo.CalculateResource does, for code that only reads it:
 // it must not be changed, and saves a copy.
-func ReadRequests(pod fwk.PodInfo) fwk.PodResource {
+func readRequests(pod fwk.PodInfo) fwk.PodResource {
 	own, ok := pod.(*PodInfo)
 	if !ok {
 		return pod.CalculateResource()
@@ -169,7 +169,7 @@ func ReadRequests(pod fwk.PodInfo) fwk.PodResource {
 	return kept.PodResource
 }
 
-// hasAffinity tells whether a pod has any stanza of inter-pod affinity, even an empty one.
+// hasAffinity reports whether a pod has any stanza of inter-pod affinity, even an empty one.
 func hasAffinity(pod *v1.Pod) bool {
 	affinity := pod.Spec.Affinity
 	return affinity != nil && (affinity.PodAffinity != nil || affinity.PodAntiAffinity != nil)
@@ -222,7 +222,7 @@ func defaultRequests(pod *v1.Pod, requests v1.ResourceList) v1.ResourceList {
 	return defaults
 }
 
-// allContainersRequest tells whether every container asks for CPU and memory and has what the node reports of both, so
+// allContainersRequest reports whether every container asks for CPU and memory and has what the node reports of both, so
 // that no default applies. What an infeasible resize asks for does not count.
 func allContainersRequest(pod *v1.Pod) bool {
 	for _, containers := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {

@@ -57,7 +57,7 @@ func NewQueuedPodInfo(pod *v1.Pod, now time.Time) *QueuedPodInfo {
 	}
 }
 
-// Gated tells whether a PreEnqueue plugin keeps the pod from being tried.
+// Gated reports whether a PreEnqueue plugin keeps the pod from being tried.
 func (q *QueuedPodInfo) Gated() bool { return q.GatingPlugin != "" }
 
 // RejectorPlugins returns a new set of all plugins that rejected the pod.

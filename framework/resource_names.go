@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// IsScalarResourceName tells whether the scheduler accounts for a resource by name: extended resources, huge pages,
+// IsScalarResourceName reports whether the scheduler accounts for a resource by name: extended resources, huge pages,
 // resources of the kubernetes.io domain and attachable volumes.
 func IsScalarResourceName(name v1.ResourceName) bool {
 	return IsExtendedResourceName(name) || IsHugePageResourceName(name) ||
 		isKubernetesDomain(name) || IsAttachableVolumeResourceName(name)
 }
 
-// IsExtendedResourceName tells whether a resource belongs to a domain other than kubernetes.io and may be counted by
+// IsExtendedResourceName reports whether a resource belongs to a domain other than kubernetes.io and may be counted by
 // a quota.
 func IsExtendedResourceName(name v1.ResourceName) bool {
 	if IsNativeResource(name) || strings.HasPrefix(string(name), v1.DefaultResourceRequestsPrefix) {
@@ -27,22 +27,22 @@ func IsExtendedResourceName(name v1.ResourceName) bool {
 	return len(validation.IsQualifiedName(v1.DefaultResourceRequestsPrefix+string(name))) == 0
 }
 
-// IsNativeResource tells whether a resource is one of Kubernetes' own: it has no domain, or the domain kubernetes.io.
+// IsNativeResource reports whether a resource is one of Kubernetes' own: it has no domain, or the domain kubernetes.io.
 func IsNativeResource(name v1.ResourceName) bool {
 	return !strings.Contains(string(name), "/") || isKubernetesDomain(name)
 }
 
-// IsHugePageResourceName tells whether a resource is a size of huge pages.
+// IsHugePageResourceName reports whether a resource is a size of huge pages.
 func IsHugePageResourceName(name v1.ResourceName) bool {
 	return strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
 }
 
-// IsAttachableVolumeResourceName tells whether a resource is a number of attachable volumes.
+// IsAttachableVolumeResourceName reports whether a resource is a number of attachable volumes.
 func IsAttachableVolumeResourceName(name v1.ResourceName) bool {
 	return strings.HasPrefix(string(name), v1.ResourceAttachableVolumesPrefix)
 }
 
-// IsDRAExtendedResourceName tells whether a resource may be served by devices through a DeviceClass (KEP-5004).
+// IsDRAExtendedResourceName reports whether a resource may be served by devices through a DeviceClass (KEP-5004).
 func IsDRAExtendedResourceName(name v1.ResourceName) bool {
 	return IsExtendedResourceName(name) || strings.HasPrefix(string(name), resourceapi.ResourceDeviceClassPrefix)
 }

@@ -23,8 +23,8 @@ type plainRequests struct {
 	nonZeroCPU, nonZeroMemory int64
 }
 
-// give has a pod, unless it knows already, know what it asks for.
-func (s *sharedRequests) give(pod *PodInfo) {
+// intern has a pod, unless it knows already, know what it asks for.
+func (s *sharedRequests) intern(pod *PodInfo) {
 	if pod.requests.Load() != nil {
 		return
 	}

@@ -15,8 +15,8 @@ func TestChangeLog(t *testing.T) {
 	if got := slices.Collect(log.since(0)); len(got) != 0 || log.latest() != 0 {
 		t.Errorf("empty log yields %v, latest %d", got, log.latest())
 	}
-	for i, slot := range []int{2, 0, 5, 2, 2, 0} {
-		log.record(slot, int64(10*(i+1)))
+	for i, index := range []int{2, 0, 5, 2, 2, 0} {
+		log.record(index, int64(10*(i+1)))
 	}
 	tests := []struct {
 		generation int64
@@ -38,9 +38,9 @@ func TestChangeLog(t *testing.T) {
 	if log.latest() != 60 || log.changedAt(5) != 30 {
 		t.Errorf("latest %d, slot 5 changed at %d; want 60 and 30", log.latest(), log.changedAt(5))
 	}
-	for slot := range log.since(0) {
-		if slot != 0 {
-			t.Errorf("yielded %d after the loop was left", slot)
+	for index := range log.since(0) {
+		if index != 0 {
+			t.Errorf("yielded %d after the loop was left", index)
 		}
 		break
 	}
@@ -49,23 +49,23 @@ func TestChangeLog(t *testing.T) {
 func TestSlots(t *testing.T) {
 	c := New(Options{})
 	var s Snapshot
-	slot := func(name string) int {
+	index := func(name string) int {
 		t.Helper()
-		slot, ok := s.NodeIndex(name)
+		index, ok := s.NodeIndex(name)
 		if !ok {
 			t.Fatalf("node %s has no slot", name)
 		}
-		if info := s.NodeAt(slot); info == nil || info.Node().Name != name {
-			t.Fatalf("slot %d of node %s has %v", slot, name, info)
+		if info := s.NodeAt(index); info == nil || info.Node().Name != name {
+			t.Fatalf("slot %d of node %s has %v", index, name, info)
 		}
-		return slot
+		return index
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		must(t, c.AddNode(makeNode(name)))
 	}
 	must(t, c.AddPod(makePod("early", "placeholder")))
 	update(t, c, &s)
-	a, b, last := slot("a"), slot("b"), slot("c")
+	a, b, last := index("a"), index("b"), index("c")
 	if got := []int{a, b, last}; !cmp.Equal(got, []int{0, 1, 2}) || s.IndexCount() != 3 {
 		t.Errorf("slots %v of %d, want 0, 1, 2 of 3", got, s.IndexCount())
 	}
@@ -83,8 +83,8 @@ func TestSlots(t *testing.T) {
 		must(t, c.AddPod(makePod("pod", "b")))
 		must(t, c.RemoveNode(makeNode("a")))
 		update(t, c, &s)
-		if slot("b") != b || slot("c") != last {
-			t.Errorf("slots moved to %d and %d", slot("b"), slot("c"))
+		if index("b") != b || index("c") != last {
+			t.Errorf("slots moved to %d and %d", index("b"), index("c"))
 		}
 		if _, ok := s.NodeIndex("a"); ok || s.NodeAt(a) != nil {
 			t.Error("a removed node still has its slot")
@@ -94,28 +94,28 @@ func TestSlots(t *testing.T) {
 		must(t, c.AddNode(makeNode("d")))
 		must(t, c.AddNode(makeNode("e")))
 		update(t, c, &s)
-		if slot("d") != a || slot("e") != 3 || s.IndexCount() != 4 {
-			t.Errorf("d has slot %d, e has slot %d of %d; want %d, 3 of 4", slot("d"), slot("e"), s.IndexCount(), a)
+		if index("d") != a || index("e") != 3 || s.IndexCount() != 4 {
+			t.Errorf("d has slot %d, e has slot %d of %d; want %d, 3 of 4", index("d"), index("e"), s.IndexCount(), a)
 		}
 	})
 	t.Run("two nodes swap slots between two updates", func(t *testing.T) {
 		order := listedNames(t, &s)
-		b, d := slot("b"), slot("d")
+		b, d := index("b"), index("d")
 		must(t, c.RemoveNode(makeNode("d")))
 		must(t, c.RemoveNode(makeNode("b")))
 		must(t, c.AddNode(makeNode("d")))
 		must(t, c.AddNode(makeNode("b", inZone("z"))))
 		update(t, c, &s)
-		if slot("b") != d || slot("d") != b {
-			t.Errorf("b has slot %d, d has slot %d; want %d and %d", slot("b"), slot("d"), d, b)
+		if index("b") != d || index("d") != b {
+			t.Errorf("b has slot %d, d has slot %d; want %d and %d", index("b"), index("d"), d, b)
 		}
 		if diff := cmp.Diff(order, listedNames(t, &s)); diff != "" {
 			t.Errorf("order of the same nodes (-before +after):\n%s", diff)
 		}
 		infos, _ := s.List()
-		for i, slot := range s.ListOrder() {
-			if s.NodeAt(slot) != infos[i] {
-				t.Errorf("ListOrder()[%d] = %d, which is not the slot of node %s", i, slot, infos[i].Node().Name)
+		for i, index := range s.ListOrder() {
+			if s.NodeAt(index) != infos[i] {
+				t.Errorf("ListOrder()[%d] = %d, which is not the slot of node %s", i, index, infos[i].Node().Name)
 			}
 		}
 	})

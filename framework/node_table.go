@@ -9,7 +9,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// NodeTable keeps what follows from each node alone, by slot and one beside the other in memory, and brings it up to date
+// NodeTable keeps what follows from each node alone, by node index and one beside the other in memory, and brings it up to date
 // from what changed in a snapshot. Make one with [NewNodeTable]. It is safe for concurrent use; rows must not be changed.
 type NodeTable[Row any] struct {
 	newRow func(node fwk.NodeInfo) Row
@@ -26,7 +26,7 @@ func NewNodeTable[Row any](newRow func(node fwk.NodeInfo) Row) *NodeTable[Row] {
 	return &NodeTable[Row]{newRow: newRow}
 }
 
-// Rows brings the table up to date and returns it, by slot. Rows of slots without a node mean nothing. The slice is good
+// Rows brings the table up to date and returns it, by node index. Rows of node indexes without a node mean nothing. The slice is good
 // until the snapshot changes.
 func (t *NodeTable[Row]) Rows(nodes IndexedSnapshot) []Row {
 	t.mu.Lock()
@@ -40,9 +40,9 @@ func (t *NodeTable[Row]) Rows(nodes IndexedSnapshot) []Row {
 	if missing := nodes.IndexCount() - len(t.rows); missing > 0 {
 		t.rows = append(t.rows, make([]Row, missing)...)
 	}
-	for slot := range nodes.ChangedSince(t.generation) {
-		if node := nodes.NodeAt(slot); node != nil {
-			t.rows[slot] = t.newRow(node)
+	for index := range nodes.ChangedSince(t.generation) {
+		if node := nodes.NodeAt(index); node != nil {
+			t.rows[index] = t.newRow(node)
 		}
 	}
 	t.generation = nodes.Generation()
