@@ -40,6 +40,9 @@ func newCorner(t *testing.T, client clientset.Interface, schedulerName string, n
 		now := int64(0)
 		options := metav1.DeleteOptions{GracePeriodSeconds: &now}
 		c.check("pods", client.CoreV1().Pods(c.namespace).DeleteCollection(c.ctx, options, metav1.ListOptions{}))
+		c.check("slices", client.ResourceV1().ResourceSlices().DeleteCollection(c.ctx, options, metav1.ListOptions{}))
+		c.check("classes", client.ResourceV1().DeviceClasses().DeleteCollection(c.ctx, options, metav1.ListOptions{}))
+		c.check("rules", client.ResourceV1().DeviceTaintRules().DeleteCollection(c.ctx, options, metav1.ListOptions{}))
 		c.check("nodes", client.CoreV1().Nodes().DeleteCollection(c.ctx, options, metav1.ListOptions{}))
 	})
 	return c

@@ -73,6 +73,12 @@ func (r *Record) attributes(incoming *http.Request) *attributes {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.uses[use]++
+	if use.Resource == "resourceclaims/status" {
+		// The API server asks for this right too when a write changes the allocation or the reservations of a claim. The
+		// scheduler writes nothing else there.
+		use.Resource = "resourceclaims/binding"
+		r.uses[use]++
+	}
 	return info
 }
 

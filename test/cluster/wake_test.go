@@ -31,7 +31,7 @@ func TestChangesWakeRejectedPods(t *testing.T) {
 	s := f.Rouse(t, "rouse", front, nil)
 	s.WaitReady(ctx, t)
 	token := f.scraper(t)
-	rows := slices.Concat(nodeWakes(), neighbourWakes(), volumeWakes())
+	rows := slices.Concat(nodeWakes(), neighbourWakes(), volumeWakes(), deviceWakes())
 	covered := map[string]bool{}
 	for number, row := range rows {
 		covered[strings.Fields(row.name)[0]] = true
@@ -42,15 +42,20 @@ func TestChangesWakeRejectedPods(t *testing.T) {
 			}
 			s.settle(t, token)
 			c.pod("pod", row.pod)
-			c.waitRejected("pod", row.reason)
+			if row.reason == heldBack {
+				s.waitGated(t, token)
+			} else {
+				c.waitRejected("pod", row.reason)
+			}
 			start := time.Now()
 			row.change(c)
 			c.waitBound("pod", soon)
+			c.checkDevices("pod")
 			t.Logf("bound %.2f s after the change", time.Since(start).Seconds())
 		})
 	}
 	for _, plugin := range []string{
-		"DefaultPreemption", "InterPodAffinity", "NodeAffinity", "NodeDeclaredFeatures", "NodePorts", "NodeResourcesFit",
+		"DefaultPreemption", "DynamicResources", "InterPodAffinity", "NodeAffinity", "NodeDeclaredFeatures", "NodePorts", "NodeResourcesFit",
 		"NodeUnschedulable", "NodeVolumeLimits", "PodTopologySpread", "SchedulingGates", "TaintToleration",
 		"VolumeBinding", "VolumeRestrictions", "VolumeZone",
 		// Not NodeName: a pod that names a node is bound to it, and never waits.
@@ -83,6 +88,25 @@ func (s *Scheduler) settle(t *testing.T, token string) {
 	})
 }
 
+// waitGated waits until a pod is held back before the queue. There is no other in the test that could be.
+func (s *Scheduler) waitGated(t *testing.T, token string) {
+	t.Helper()
+	WaitFor(t.Context(), t, soon, func() (bool, string) {
+		answer, err := s.Read(t.Context(), "/metrics", token)
+		if err != nil {
+			return false, err.Error()
+		}
+		for _, series := range parseText(t, answer.Body)["scheduler_pending_pods"].GetMetric() {
+			for _, label := range series.GetLabel() {
+				if label.GetName() == "queue" && label.GetValue() == "gated" && series.GetGauge().GetValue() > 0 {
+					return true, ""
+				}
+			}
+		}
+		return false, "a pod to be held back"
+	})
+}
+
 // checkRights fails the test unless the scheduler, which has done everything by now that it does when nothing goes
 // wrong, has asked for nothing that it may not, and for everything that it may.
 func checkRights(t *testing.T, manifests *Manifests, record *Record, log string) {
@@ -92,6 +116,7 @@ func checkRights(t *testing.T, manifests *Manifests, record *Record, log string)
 	}
 	sometimes := []string{
 		"get pods",                                   // when the answer to a binding was lost
+		"get resourceclaims.resource.k8s.io",         // when a claim changed while it was written
 		"patch events", "patch events.events.k8s.io", // when something is repeated
 	}
 	used := record.Uses()
