@@ -102,7 +102,7 @@ func (pl *Plugin) waitForDevices(ctx context.Context, s *podState, pod *v1.Pod, 
 	if overdue {
 		err = fmt.Errorf("device binding timeout: %w", err)
 	}
-	pl.metrics.DevicesBound(drivers, outcome(err, overdue), time.Since(started))
+	pl.metrics.DevicesBound(pl.profile, drivers, outcome(err, overdue), time.Since(started))
 	return err
 }
 

@@ -16,16 +16,16 @@ import (
 type Metrics interface {
 	// ClaimCreated is called when a claim for extended resources was created, or could not be.
 	ClaimCreated(err error)
-	// DevicesBound is called when the wait for devices to be ready ended, with the drivers of the devices and how it ended:
-	// success, failure or timeout.
-	DevicesBound(drivers []string, outcome string, waited time.Duration)
+	// DevicesBound is called when the wait for devices to be ready ended, with the name of the profile, the drivers of the
+	// devices, each once, and how it ended: success, failure or timeout.
+	DevicesBound(profile string, drivers []string, outcome string, waited time.Duration)
 }
 
 // noMetrics measures nothing.
 type noMetrics struct{}
 
-func (noMetrics) ClaimCreated(error)                           {}
-func (noMetrics) DevicesBound([]string, string, time.Duration) {}
+func (noMetrics) ClaimCreated(error)                                   {}
+func (noMetrics) DevicesBound(string, []string, string, time.Duration) {}
 
 // metricsOf returns the metrics of a framework, as far as they are about devices. Other frameworks than this module's have
 // none.

@@ -88,6 +88,7 @@ type Plugin struct {
 	client      clientset.Interface
 	recorder    events.EventRecorderLogger
 	metrics     Metrics
+	profile     string
 	clock       clock.PassiveClock
 	standsStill bool
 
@@ -131,6 +132,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	}
 	pl.client, pl.recorder = handle.ClientSet(), handle.EventRecorder()
 	pl.useClock(handle)
+	pl.profile = handle.ProfileName()
 	pl.snapshot, pl.start = handle.SnapshotSharedLister(), func(task func()) { go task() }
 	if starter, ok := handle.(interface{ Go(task func()) }); ok {
 		pl.start = starter.Go

@@ -21,7 +21,7 @@ const (
 
 // Definition says what a metric is.
 type Definition struct {
-	// Name is the whole name, with the prefix.
+	// Name is the whole name, with the prefix if there is one.
 	Name string
 	Kind Kind
 	// Labels are the names of the labels, in the order in which values are given.
@@ -37,10 +37,13 @@ type Definition struct {
 
 const prefix = "scheduler_"
 
+// claimCreates has no prefix: kube-controller-manager has a metric of this name too.
+const claimCreates = "dynamic_resource_allocation_resourceclaim_creates_total"
+
 // Definitions returns the definitions of all metrics of this package, sorted by name. Names, kinds, labels, buckets and
 // stability levels are those of kube-scheduler, but for scheduler_columns_bytes, which is about what only Rouse has.
 func Definitions() []Definition {
-	all := slices.Concat(attemptDefinitions(), queueDefinitions(), frameworkDefinitions(), pluginDefinitions())
+	all := slices.Concat(attemptDefinitions(), queueDefinitions(), frameworkDefinitions(), pluginDefinitions(), deviceDefinitions())
 	slices.SortFunc(all, func(a, b Definition) int {
 		if a.Name < b.Name {
 			return -1
@@ -185,6 +188,26 @@ func pluginDefinitions() []Definition {
 			Stability: basemetrics.ALPHA,
 			Help: "Errors with the volumes of a pod: looking for them ('predicate'), setting them aside ('assume'), and having " +
 				"them bound ('bind').",
+		},
+	}
+}
+
+func deviceDefinitions() []Definition {
+	return []Definition{
+		{
+			Name: claimCreates, Kind: Counter, Labels: []string{"status", "admin_access", "owner_api_group", "owner_api_kind"},
+			Stability: basemetrics.ALPHA,
+			Help: "ResourceClaims that the scheduler created for the extended resources of a pod ('success'), or tried to create " +
+				"('failure').",
+		}, {
+			Name: prefix + "dra_bindingconditions_allocations_total", Kind: Counter, Labels: []string{"profile", "driver", "status"},
+			Stability: basemetrics.ALPHA,
+			Help: "Waits for devices with binding conditions to be ready, counted for every driver, by how they ended: 'success', " +
+				"'failure' or 'timeout'.",
+		}, {
+			Name: prefix + "dra_bindingconditions_wait_duration_seconds", Kind: Histogram, Labels: []string{"profile", "driver", "status"},
+			Buckets: exponential(0.1, 2, 14), Stability: basemetrics.ALPHA,
+			Help: "How long a pod waited for devices with binding conditions to be ready, counted for every driver.",
 		},
 	}
 }

@@ -17,8 +17,11 @@ import (
 // expected is what dashboards and alerts for kube-scheduler 1.37 rely on: name, kind, labels, exponential buckets and
 // stability level.
 const expected = `
+dynamic_resource_allocation_resourceclaim_creates_total counter {status,admin_access,owner_api_group,owner_api_kind} ALPHA
 cache_size gauge {type} ALPHA
 columns_bytes gauge {profile} ALPHA
+dra_bindingconditions_allocations_total counter {profile,driver,status} ALPHA
+dra_bindingconditions_wait_duration_seconds histogram {profile,driver,status} (0.1,2,14) ALPHA
 event_handling_duration_seconds histogram {event} (0.0001,2,12) ALPHA
 framework_extension_point_duration_seconds histogram {extension_point,status,profile} (0.0001,2,12) STABLE
 goroutines gauge {operation} BETA

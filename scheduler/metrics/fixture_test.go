@@ -84,7 +84,7 @@ func (f *fixture) all() map[string][]string {
 func labelsOf(t testing.TB, name string) []string {
 	t.Helper()
 	for _, definition := range metrics.Definitions() {
-		if definition.Name == "scheduler_"+name {
+		if strings.TrimPrefix(definition.Name, "scheduler_") == name {
 			return definition.Labels
 		}
 	}

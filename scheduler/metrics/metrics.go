@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	basemetrics "k8s.io/component-base/metrics"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rouse-scheduler/rouse/cache"
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources"
 	"github.com/rouse-scheduler/rouse/plugins/preemption"
 	"github.com/rouse-scheduler/rouse/plugins/volumebinding"
 	"github.com/rouse-scheduler/rouse/queue"
@@ -25,11 +27,12 @@ import (
 const interval = time.Second
 
 var (
-	_ runtime.Metrics       = &Metrics{}
-	_ queue.BatchObserver   = &Metrics{}
-	_ scheduler.Observer    = &Metrics{}
-	_ preemption.Metrics    = &Metrics{}
-	_ volumebinding.Metrics = &Metrics{}
+	_ runtime.Metrics          = &Metrics{}
+	_ queue.BatchObserver      = &Metrics{}
+	_ scheduler.Observer       = &Metrics{}
+	_ preemption.Metrics       = &Metrics{}
+	_ volumebinding.Metrics    = &Metrics{}
+	_ dynamicresources.Metrics = &Metrics{}
 )
 
 // Options are the settings of [New]. The zero value is the default.
@@ -74,6 +77,10 @@ type Metrics struct {
 	evictions         *counters
 	evictionDurations *histograms
 	volumeErrors      *counters
+
+	claimsCreated *counters
+	devicesBound  *counters
+	deviceWaits   *histograms
 }
 
 // New makes the metrics of a scheduler and registers them, for example with the Register method of a new
@@ -85,13 +92,13 @@ func New(register func(basemetrics.Registerable) error, options Options) (*Metri
 	}
 	r := registration{register: register, definitions: map[string]Definition{}}
 	for _, definition := range Definitions() {
-		r.definitions[definition.Name] = definition
+		r.definitions[strings.TrimPrefix(definition.Name, prefix)] = definition
 	}
 	m := &Metrics{clock: options.Clock, buffer: make(buffer, bufferSize)}
 	m.eventLabels.known = map[fwk.ClusterEvent]string{}
 	m.register(&r)
-	for name := range r.definitions {
-		r.fail(name, errors.New("the metric is defined and not made"))
+	for _, definition := range r.definitions {
+		r.fail(definition.Name, errors.New("the metric is defined and not made"))
 	}
 	if err := errors.Join(r.errs...); err != nil {
 		return nil, err
@@ -126,12 +133,15 @@ func (m *Metrics) register(r *registration) {
 	m.evictions = r.counters("preemption_goroutines_execution_total")
 	m.evictionDurations = r.histograms("preemption_goroutines_duration_seconds")
 	m.volumeErrors = r.counters("volume_scheduling_stage_error_total")
+	m.claimsCreated = r.counters(claimCreates)
+	m.devicesBound = r.counters("dra_bindingconditions_allocations_total")
+	m.deviceWaits = r.histograms("dra_bindingconditions_wait_duration_seconds")
 }
 
 // registration makes metrics of definitions, each once.
 type registration struct {
 	register    func(basemetrics.Registerable) error
-	definitions map[string]Definition // those that are left
+	definitions map[string]Definition // those that are left, by name without the prefix
 	errs        []error
 }
 
@@ -148,14 +158,14 @@ func (r *registration) gauges(name string) *gauges {
 }
 
 func registered[M basemetrics.Registerable](r *registration, name string, kind Kind, make func(Definition) M) M {
-	definition := r.definitions[prefix+name]
+	definition := r.definitions[name]
 	if definition.Kind != kind {
-		r.fail(prefix+name, fmt.Errorf("it is defined as %q and made as %q", definition.Kind, kind))
+		r.fail(definition.Name, fmt.Errorf("it is defined as %q and made as %q", definition.Kind, kind))
 	}
-	delete(r.definitions, prefix+name)
+	delete(r.definitions, name)
 	metric := make(definition)
 	if err := r.register(metric); err != nil {
-		r.fail(prefix+name, err)
+		r.fail(definition.Name, err)
 	}
 	return metric
 }

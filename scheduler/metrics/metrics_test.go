@@ -61,6 +61,8 @@ func touchAll(m *metrics.Metrics) {
 	m.VictimsChosen(3)
 	m.EvictionEnded(nil, time.Second)
 	m.StageFailed("bind")
+	m.ClaimCreated(nil)
+	m.DevicesBound(profile, []string{"gpu.example.com"}, "success", time.Second)
 	record(m)
 }
 
@@ -193,6 +195,16 @@ func TestWhatIsMeasured(t *testing.T) {
 		}, []string{"error: 1", "success: 1"}},
 		{"preemption_goroutines_duration_seconds", func(m *metrics.Metrics) { m.EvictionEnded(nil, time.Second) }, []string{"success: 1 in 1"}},
 		{"volume_scheduling_stage_error_total", func(m *metrics.Metrics) { m.StageFailed("assume") }, []string{"assume: 1"}},
+		{"dynamic_resource_allocation_resourceclaim_creates_total", func(m *metrics.Metrics) {
+			m.ClaimCreated(nil)
+			m.ClaimCreated(errors.New("broken"))
+		}, []string{"failure false  Pod: 1", "success false  Pod: 1"}},
+		{"dra_bindingconditions_allocations_total", func(m *metrics.Metrics) {
+			m.DevicesBound(profile, []string{"gpu.example.com", "net.example.com"}, "timeout", time.Second)
+		}, []string{"default-scheduler gpu.example.com timeout: 1", "default-scheduler net.example.com timeout: 1"}},
+		{"dra_bindingconditions_wait_duration_seconds", func(m *metrics.Metrics) {
+			m.DevicesBound(profile, []string{"gpu.example.com"}, "success", 2*time.Second)
+		}, []string{"default-scheduler gpu.example.com success: 1 in 2"}},
 	}
 	measured := map[string]bool{}
 	for _, test := range tests {
@@ -201,10 +213,10 @@ func TestWhatIsMeasured(t *testing.T) {
 		if diff := cmp.Diff(test.want, f.values(test.metric)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.metric, diff)
 		}
-		measured["scheduler_"+test.metric] = true
+		measured[test.metric] = true
 	}
 	for _, definition := range metrics.Definitions() {
-		if !measured[definition.Name] {
+		if !measured[strings.TrimPrefix(definition.Name, "scheduler_")] {
 			t.Errorf("there is no test of %s", definition.Name)
 		}
 	}

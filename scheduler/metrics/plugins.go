@@ -66,3 +66,21 @@ func (m *Metrics) EvictionEnded(err error, duration time.Duration) {
 
 // StageFailed implements volumebinding.Metrics.
 func (m *Metrics) StageFailed(stage string) { m.volumeErrors.increment(labels{stage}) }
+
+// ClaimCreated implements dynamicresources.Metrics.
+func (m *Metrics) ClaimCreated(err error) {
+	status := "success"
+	if err != nil {
+		status = "failure"
+	}
+	m.claimsCreated.increment(labels{status, "false", "", "Pod"})
+}
+
+// DevicesBound implements dynamicresources.Metrics.
+func (m *Metrics) DevicesBound(profile string, drivers []string, outcome string, waited time.Duration) {
+	for _, driver := range drivers {
+		series := labels{profile, driver, outcome}
+		m.devicesBound.increment(series)
+		m.deviceWaits.observe(series, waited.Seconds())
+	}
+}

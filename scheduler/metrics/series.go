@@ -13,7 +13,7 @@ import (
 
 // labels are the values of the labels of one series, in the order of the definition; unused ones are empty. As an array
 // they are a key that costs no allocation.
-type labels [3]string
+type labels [4]string
 
 // series finds the series of a metric by its labels, without locks and allocations once it was there. Those that are
 // pinned exist from the start.

@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +66,33 @@ func TestChangesWakeRejectedPods(t *testing.T) {
 		}
 	}
 	checkRights(t, f.Manifests, front.Record(), s.Log())
+	s.checkDeviceMetrics(t, token)
+}
+
+// checkDeviceMetrics fails the test unless what the pods of [deviceWakes] went through was measured.
+func (s *Scheduler) checkDeviceMetrics(t *testing.T, token string) {
+	t.Helper()
+	answer, err := s.Read(t.Context(), "/metrics", token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed := parseText(t, answer.Body)
+	for name, want := range map[string]map[string]float64{
+		"dynamic_resource_allocation_resourceclaim_creates_total": {"success": 2},
+		"scheduler_dra_bindingconditions_allocations_total":       {"failure": 1, "success": 1},
+	} {
+		got := map[string]float64{}
+		for _, series := range parsed[name].GetMetric() {
+			for _, label := range series.GetLabel() {
+				if label.GetName() == "status" {
+					got[label.GetValue()] += series.GetCounter().GetValue()
+				}
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s by status: got %v, want %v", name, got, want)
+		}
+	}
 }
 
 // settle waits until the scheduler has seen what was created before: its informers have had no event for a while. What
