@@ -148,3 +148,20 @@ func ExampleFitError() {
 	fmt.Println(err)
 	// Output: 0/2 nodes are available: 1 Too many pods, 2 Insufficient cpu.
 }
+
+func ExampleExtendedHandle() {
+	// In a factory; the handle of kube-scheduler lacks the extension.
+	startTask := func(handle fwk.Handle, task func()) {
+		if extended, ok := handle.(framework.ExtendedHandle); ok {
+			extended.Go(task)
+			return
+		}
+		go task()
+	}
+
+	done := make(chan string)
+	var handle fwk.Handle // the one that the factory got
+	startTask(handle, func() { done <- "evicted" })
+	fmt.Println(<-done)
+	// Output: evicted
+}

@@ -52,7 +52,7 @@ type Framework struct {
 	cache        verdictCache
 }
 
-var _ fwk.Handle = &Framework{}
+var _ framework.ExtendedHandle = &Framework{}
 
 // EventMap returns the map from cluster events to the plugins of this profile that wait for them. It must not be
 // changed.

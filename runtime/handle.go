@@ -133,9 +133,8 @@ func (f *Framework) Go(task func()) { f.options.Go(task) }
 // writes it down, asserts that its handle is an interface{ Clock() clock.WithDelayedExecution }.
 func (f *Framework) Clock() clock.WithDelayedExecution { return f.options.Clock }
 
-// Metrics returns the metrics of the options, which may be nil. It is not part of fwk.Handle; a plugin that measures
-// something asserts that its handle is an interface{ Metrics() runtime.Metrics }, and that these are what it needs.
-func (f *Framework) Metrics() Metrics { return f.options.Metrics }
+// Metrics implements framework.ExtendedHandle: the metrics of the options, which may be nil.
+func (f *Framework) Metrics() any { return f.options.Metrics }
 
 // Seed returns the seed of the options. It is not part of fwk.Handle; a plugin that chooses at random asserts that its
 // handle is an interface{ Seed() uint64 }.

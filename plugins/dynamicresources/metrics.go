@@ -8,7 +8,7 @@ import (
 
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // Metrics is told what becomes of devices, if the metrics of the framework implement it. Its methods are called
@@ -30,7 +30,7 @@ func (noMetrics) DevicesBound(string, []string, string, time.Duration) {}
 // metricsOf returns the metrics of a framework, as far as they are about devices. Other frameworks than this module's have
 // none.
 func metricsOf(handle fwk.Handle) Metrics {
-	if measured, ok := handle.(interface{ Metrics() runtime.Metrics }); ok {
+	if measured, ok := handle.(framework.ExtendedHandle); ok {
 		if metrics, ok := measured.Metrics().(Metrics); ok {
 			return metrics
 		}

@@ -8,7 +8,7 @@ import (
 
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // Metrics is told what preemption does, if the metrics of the framework implement it. Its methods are called concurrently.
@@ -31,7 +31,7 @@ func (nopMetrics) EvictionEnded(error, time.Duration) {}
 
 // metricsOf is one of the functions that ask a handle for what the official interface does not have.
 func metricsOf(handle fwk.Handle) Metrics {
-	if measured, ok := handle.(interface{ Metrics() runtime.Metrics }); ok {
+	if measured, ok := handle.(framework.ExtendedHandle); ok {
 		if metrics, ok := measured.Metrics().(Metrics); ok {
 			return metrics
 		}

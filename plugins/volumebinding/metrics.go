@@ -6,7 +6,7 @@ package volumebinding
 import (
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // Metrics is told what goes wrong with volumes, if the metrics of the framework implement it. Its methods are called
@@ -34,7 +34,7 @@ func (nopMetrics) StageFailed(string) {}
 // metricsOf returns the metrics of a framework, as far as they are about volumes. Other frameworks than this module's
 // have none.
 func metricsOf(handle fwk.Handle) Metrics {
-	if measured, ok := handle.(interface{ Metrics() runtime.Metrics }); ok {
+	if measured, ok := handle.(framework.ExtendedHandle); ok {
 		if metrics, ok := measured.Metrics().(Metrics); ok {
 			return metrics
 		}

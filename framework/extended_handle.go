@@ -1,0 +1,30 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
+)
+
+// ExtendedHandle is an optional interface of the handle that a plugin's factory gets; that of this module's runtime implements
+// it. A plugin that should run in kube-scheduler too asserts the type, and does without it there. All methods may be called
+// concurrently.
+type ExtendedHandle interface {
+	fwk.Handle
+	// Go starts a task that outlives the scheduling cycle, such as the eviction of pods, in a new goroutine, or later in the
+	// goroutine of a simulation. The task must not use the context of the cycle, unless by context.WithoutCancel.
+	Go(task func())
+	// Clock returns the clock by which a plugin measures time or records it; it is virtual in a simulation.
+	Clock() clock.WithDelayedExecution
+	// Seed is the seed of a plugin that chooses at random. Equal seeds make equal choices.
+	Seed() uint64
+	// Metrics returns the metrics of the scheduler, or nil; a plugin asserts that they implement what it needs.
+	Metrics() any
+	// AppendFilterKey appends everything that the Filter plugins of the profile read of a pod for which PreFilter has run: for
+	// pods with equal keys, the verdict of all of them on a node depends on the node info alone, also after pods are removed
+	// from it or added. It returns false if there is no such key, because a plugin reads more.
+	AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, ok bool)
+}
