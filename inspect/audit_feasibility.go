@@ -197,17 +197,34 @@ func (t *evaluator) evaluate(c *podClass) (*feasibility, error) {
 	if before != nil && (c.otherChanges != t.otherChanges || !sameNames(before.names, t.names)) {
 		c.verdicts, c.dryRuns = nil, nil
 	}
-	q := t.newEvaluation(c)
-	c.verdicts = q.filterNodes(c.verdicts)
-	c.latest = feasibilityOf(t.names, c.verdicts)
-	if c.latest.feasibleNodes == 0 {
-		c.latest.preemption = q.dryRunPreemption(before)
+	status := c.profile.Contain(c.pod, func() *fwk.Status {
+		q := t.newEvaluation(c)
+		c.verdicts = q.filterNodes(c.verdicts)
+		c.latest = feasibilityOf(t.names, c.verdicts)
+		if c.latest.feasibleNodes == 0 {
+			c.latest.preemption = q.dryRunPreemption(before)
+		}
+		return nil
+	})
+	if !status.IsSuccess() {
+		t.rejectEverywhere(c, status)
 	}
 	if before != nil && before.equal(c.latest) {
 		c.latest = before
 	}
 	c.round, c.otherChanges = t.round, t.otherChanges
 	return c.latest, nil
+}
+
+// rejectEverywhere makes the plugin that ended the goroutine of an evaluation the one that rejects the pods on all nodes.
+func (t *evaluator) rejectEverywhere(c *podClass, status *fwk.Status) {
+	t.noteFailedVerdict(c.pod, status)
+	plugin := cmp.Or(status.Plugin(), "PostFilter") // the framework knows of all calls but those of preemption
+	c.verdicts, c.dryRuns = make([]filterVerdict, len(t.names)), nil
+	for i := range c.verdicts {
+		c.verdicts[i] = filterVerdict{plugin: plugin}
+	}
+	c.latest = feasibilityOf(t.names, c.verdicts)
 }
 
 func feasibilityOf(names []string, verdicts []filterVerdict) *feasibility {
@@ -319,7 +336,6 @@ func (t *evaluator) bestNode(c *podClass) (string, error) {
 	if err != nil || result.feasibleNodes == 0 {
 		return "", err
 	}
-	q := t.newEvaluation(c)
 	var feasible []fwk.NodeInfo
 	for i, node := range t.nodes() {
 		if result.rejectedBy[i] == "" {
@@ -327,10 +343,14 @@ func (t *evaluator) bestNode(c *podClass) (string, error) {
 		}
 	}
 	best := feasible[0].Node().Name
-	if status := c.profile.RunPreScorePlugins(t.ctx, q.state, c.pod, feasible); !status.IsSuccess() {
-		return best, nil
-	}
-	scores, status := c.profile.RunScorePlugins(t.ctx, q.state, c.pod, feasible)
+	var scores []fwk.NodePluginScores
+	status := c.profile.Contain(c.pod, func() (status *fwk.Status) {
+		q := t.newEvaluation(c)
+		if status = c.profile.RunPreScorePlugins(t.ctx, q.state, c.pod, feasible); status.IsSuccess() {
+			scores, status = c.profile.RunScorePlugins(t.ctx, q.state, c.pod, feasible)
+		}
+		return status
+	})
 	if !status.IsSuccess() {
 		return best, nil
 	}

@@ -25,6 +25,8 @@ type probe struct {
 	profile *runtime.Framework
 	pod     *v1.Pod
 	state   *framework.CycleState
+	// foreign are the out-of-tree plugins.
+	foreign sets.Set[string]
 	// filters are the Filter plugins, in the order in which they run.
 	filters []fwk.FilterPlugin
 	// everywhere has the statuses of the plugins that rejected the pod on all nodes at PreFilter, in their order, narrowed
@@ -40,7 +42,7 @@ type preFilterNodes struct {
 
 // newProbe runs PreFilter of every plugin over the nodes of the profile's snapshot.
 func newProbe(ctx context.Context, profile *runtime.Framework, pod *v1.Pod, nodes []fwk.NodeInfo) *probe {
-	p := &probe{ctx: ctx, profile: profile, pod: pod, state: framework.NewCycleState()}
+	p := &probe{ctx: ctx, profile: profile, pod: pod, state: framework.NewCycleState(), foreign: sets.New(profile.OutOfTreePlugins()...)}
 	done := sets.New[string]() // plugins whose Filter is not to be called
 	for _, resolved := range profile.Resolved().Points[profiles.PreFilter] {
 		plugin, runs := profile.Plugin(resolved.Name).(fwk.PreFilterPlugin)
@@ -69,9 +71,24 @@ func newProbe(ctx context.Context, profile *runtime.Framework, pod *v1.Pod, node
 }
 
 func (p *probe) preFilter(plugin fwk.PreFilterPlugin, nodes []fwk.NodeInfo) (result *fwk.PreFilterResult, status *fwk.Status) {
-	defer recoverStatus(plugin.Name(), &status)
-	result, status = plugin.PreFilter(p.ctx, p.state, p.pod, nodes)
-	return result, withPlugin(status, plugin.Name())
+	status = p.call(plugin.Name(), func() (status *fwk.Status) {
+		result, status = plugin.PreFilter(p.ctx, p.state, p.pod, nodes)
+		return status
+	})
+	return result, status
+}
+
+// call calls do, which calls a plugin, and returns its status with the name of the plugin. A panic becomes an error, and so
+// does the end of the goroutine, which in-tree plugins don't do.
+func (p *probe) call(plugin string, do func() *fwk.Status) *fwk.Status {
+	recovering := func() (status *fwk.Status) {
+		defer recoverStatus(plugin, &status)
+		return do()
+	}
+	if !p.foreign.Has(plugin) {
+		return withPlugin(recovering(), plugin)
+	}
+	return withPlugin(p.profile.Contain(p.pod, recovering), plugin)
 }
 
 // nodeRejection is the rejection of a pod on a node.
@@ -124,9 +141,8 @@ func rejectedBy(rejections []nodeRejection, plugin string) bool {
 	return false
 }
 
-func (p *probe) filter(plugin fwk.FilterPlugin, state fwk.CycleState, node fwk.NodeInfo) (status *fwk.Status) {
-	defer recoverStatus(plugin.Name(), &status)
-	return withPlugin(plugin.Filter(p.ctx, state, p.pod, node), plugin.Name())
+func (p *probe) filter(plugin fwk.FilterPlugin, state fwk.CycleState, node fwk.NodeInfo) *fwk.Status {
+	return p.call(plugin.Name(), func() *fwk.Status { return plugin.Filter(p.ctx, state, p.pod, node) })
 }
 
 // nodeView is a node on which every plugin has to accept the pod.
