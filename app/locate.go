@@ -8,41 +8,14 @@ import (
 	"errors"
 	"fmt"
 
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	fwk "k8s.io/kube-scheduler/framework"
-
 	"github.com/rouse-scheduler/rouse/internal/manifest"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// factoryRecorder remembers which factories failed.
-type factoryRecorder struct {
-	failures []factoryFailure
-}
-
-type factoryFailure struct {
-	profile, plugin string
-	err             error
-}
-
-func (r *factoryRecorder) wrap(registry runtime.Registry) runtime.Registry {
-	wrapped := make(runtime.Registry, len(registry))
-	for name, factory := range registry {
-		wrapped[name] = func(ctx context.Context, args apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-			plugin, err := factory(ctx, args, handle)
-			if err != nil {
-				r.failures = append(r.failures, factoryFailure{handle.ProfileName(), name, err})
-			}
-			return plugin, err
-		}
-	}
-	return wrapped
-}
-
-// locate adds positions in the file to the error with which plugins could not be built or put at their extension points,
+// locate adds positions in the file to the errors with which plugins could not be built or put at their extension points,
 // as far as they are known.
-func locate(ctx context.Context, err error, config *profiles.Configuration, registry runtime.Registry, failures []factoryFailure) error {
+func locate(ctx context.Context, err error, config *profiles.Configuration, registry runtime.Registry) error {
 	if config.Source == "" {
 		return err
 	}
@@ -53,49 +26,41 @@ func locate(ctx context.Context, err error, config *profiles.Configuration, regi
 			return located
 		}
 	}
-	unheard := eventResourceErrors(err)
-	if len(failures)+len(unheard) == 0 {
+	var located manifest.ErrorList
+	for _, unbuilt := range allOf[*runtime.BuildError](err) {
+		located.Add(config.Errorf(config.PluginField(unbuilt.Profile, unbuilt.Plugin), "%w", unbuilt))
+	}
+	for _, unheard := range allOf[*runtime.EventResourceError](err) {
+		located.Add(config.Errorf(config.PluginField(unheard.Profile, unheard.Plugin), "%w", unheard))
+	}
+	if len(located) == 0 {
 		return fmt.Errorf("%s: %w", config.Source, err)
 	}
-	var errs manifest.ErrorList
-	for _, failure := range failures {
-		errs.Add(config.Errorf(fieldOf(config, failure), "initializing plugin %q: %w", failure.plugin, failure.err))
-	}
-	for _, problem := range unheard {
-		errs.Add(config.Errorf(fieldOf(config, factoryFailure{profile: problem.Profile, plugin: problem.Plugin}), "%w", problem))
-	}
-	return errs.Err()
+	return located.Err()
 }
 
-// eventResourceErrors returns those that an error joins or wraps.
-func eventResourceErrors(err error) []*runtime.EventResourceError {
+// renamedPlugins returns a warning for each plugin that goes by two names.
+func renamedPlugins(config *profiles.Configuration, built runtime.Profiles) []error {
+	var warnings []error
+	for _, renamed := range built.RenamedPlugins() {
+		warnings = append(warnings, config.Errorf(config.PluginField(renamed.Profile, renamed.Registered), "%v", renamed))
+	}
+	return warnings
+}
+
+// allOf returns the errors of a type that an error joins or wraps.
+func allOf[E error](err error) []E {
 	switch wrapping := err.(type) {
-	case *runtime.EventResourceError:
-		return []*runtime.EventResourceError{wrapping}
+	case E:
+		return []E{wrapping}
 	case interface{ Unwrap() error }:
-		return eventResourceErrors(wrapping.Unwrap())
+		return allOf[E](wrapping.Unwrap())
 	case interface{ Unwrap() []error }:
-		var all []*runtime.EventResourceError
+		var all []E
 		for _, joined := range wrapping.Unwrap() {
-			all = append(all, eventResourceErrors(joined)...)
+			all = append(all, allOf[E](joined)...)
 		}
 		return all
 	}
 	return nil
-}
-
-// fieldOf returns where a plugin has its arguments; the profile if it has none.
-func fieldOf(config *profiles.Configuration, failure factoryFailure) string {
-	for i := range config.Profiles {
-		if config.Profiles[i].SchedulerName != failure.profile {
-			continue
-		}
-		for j := range config.Profiles[i].PluginConfig {
-			if config.Profiles[i].PluginConfig[j].Name == failure.plugin {
-				return fmt.Sprintf("profiles[%d].pluginConfig[%d]", i, j)
-			}
-		}
-		return fmt.Sprintf("profiles[%d]", i)
-	}
-	return "profiles"
 }

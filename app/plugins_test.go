@@ -133,7 +133,7 @@ func TestPluginThatPanics(t *testing.T) {
 	config := write(t, t.TempDir(), "scheduler.yaml", podStateConfiguration)
 	for _, args := range [][]string{{"events", "--config", config}, {"simulate", "--config", config, scenario(t)}} {
 		got := rouse(t, args, panics)
-		if got.code != 2 || !strings.HasPrefix(got.stderr, "Error: "+config+": ") || !strings.Contains(got.stderr, "out of beans") {
+		if got.code != 2 || !strings.HasPrefix(got.stderr, config+":6:28: profiles[0].plugins.multiPoint.enabled[0]: ") || !strings.Contains(got.stderr, "out of beans") {
 			t.Errorf("%v: exit code %d, standard error:\n%s", args, got.code, got.stderr)
 		}
 	}

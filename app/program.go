@@ -85,12 +85,11 @@ func build(ctx context.Context, config *profiles.Configuration, registry runtime
 	if _, err := config.ApplyExtenders(); err != nil {
 		return nil, fmt.Errorf("%s: %w", config.Source, err)
 	}
-	recorder := &factoryRecorder{}
 	options := emptyCluster()
 	options.Extenders = make([]fwk.Extender, len(config.Extenders)) // they are counted, but never asked
-	built, err := runtime.NewProfiles(ctx, config, recorder.wrap(registry), options)
+	built, err := runtime.NewProfiles(ctx, config, registry, options)
 	if err != nil {
-		return nil, locate(ctx, err, config, registry, recorder.failures)
+		return nil, locate(ctx, err, config, registry)
 	}
 	return built, nil
 }
@@ -154,7 +153,7 @@ func buildChecked(ctx context.Context, config *profiles.Configuration, registry 
 	}
 	if err := built.CheckEventResources(); err != nil {
 		_ = built.Close() // the other error matters
-		return nil, locate(ctx, err, config, registry, nil)
+		return nil, locate(ctx, err, config, registry)
 	}
 	return built, nil
 }

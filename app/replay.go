@@ -44,13 +44,12 @@ func (r *replay) run(command *cobra.Command, paths []string, w watcher, until *t
 	if err != nil {
 		return nil, err
 	}
-	recorder := &factoryRecorder{}
-	options := simulate.Options{Configuration: config, Registry: recorder.wrap(registry), Seed: r.seed, Logger: logger()}
+	options := simulate.Options{Configuration: config, Registry: registry, Seed: r.seed, Logger: logger()}
 	w.Observe(&options)
 	bar := showProgress(command, &options, false)
 	cluster, err := simulate.NewCluster(command.Context(), options)
 	if err != nil {
-		return nil, locate(command.Context(), err, config, registry, recorder.failures)
+		return nil, locate(command.Context(), err, config, registry)
 	}
 	w.Watch(cluster)
 	if until == nil {

@@ -108,6 +108,9 @@ func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry)
 		p.explainer.Observe(&options)
 	}
 	if p.scheduler, err = scheduler.New(ctx, options); err != nil {
+		if len(allOf[*runtime.BuildError](err)) > 0 {
+			err = locate(ctx, err, options.Configuration, options.Registry)
+		}
 		return err
 	}
 	p.explainer.Watch(p.scheduler)

@@ -67,10 +67,9 @@ func (s *simulation) run(command *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	recorder := &factoryRecorder{}
 	options := simulate.Options{
 		Configuration: config,
-		Registry:      recorder.wrap(registry),
+		Registry:      registry,
 		Seed:          s.seed,
 		Trace:         s.output.form == htmlForm || s.trace && s.output.form != textForm,
 		Logger:        logger(),
@@ -80,7 +79,7 @@ func (s *simulation) run(command *cobra.Command, paths []string) error {
 	start := time.Now()
 	cluster, err := simulate.NewCluster(command.Context(), options)
 	if err != nil {
-		return locate(command.Context(), err, config, registry, recorder.failures)
+		return locate(command.Context(), err, config, registry)
 	}
 	defer cluster.Close()
 	err = cluster.Replay(input)

@@ -127,6 +127,10 @@ func validate(command *cobra.Command, path string, registry runtime.Registry) (v
 		}
 		var built runtime.Profiles
 		if built, err = buildChecked(command.Context(), config, registry); err == nil {
+			for _, renamed := range renamedPlugins(config, built) {
+				warn(command, renamed.Error())
+				result.Warnings = append(result.Warnings, messagesOf(renamed)...)
+			}
 			err = built.Close()
 		}
 		err = joinErrors([]error{err, checkExtenders(config)})

@@ -82,12 +82,12 @@ func (f *FitError) reasonCounts() []string {
 		if status == nil {
 			return
 		}
-		for _, reason := range status.Reasons() {
+		for _, reason := range ReasonsOf(status) {
 			counts[reason] += nodes
 		}
 	})
 	if absent := statuses.AbsentNodesStatus(); absent != nil && f.NumAllNodes > statuses.Len() {
-		for _, reason := range absent.Reasons() {
+		for _, reason := range ReasonsOf(absent) {
 			counts[reason] += f.NumAllNodes - statuses.Len()
 		}
 	}
@@ -97,4 +97,13 @@ func (f *FitError) reasonCounts() []string {
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// ReasonsOf returns the reasons of a status. For a rejection without any it returns one that names the plugin, if the status
+// does.
+func ReasonsOf(status *fwk.Status) []string {
+	if reasons := status.Reasons(); len(reasons) > 0 || !status.IsRejected() || status.Plugin() == "" {
+		return reasons
+	}
+	return []string{"rejected by " + status.Plugin() + " without a reason"}
 }

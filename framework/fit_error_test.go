@@ -60,6 +60,11 @@ func TestFitErrorText(t *testing.T) {
 			want:      "0/1 nodes are available: 1 disk on fire.",
 		},
 		{
+			name: "rejections without a reason name the plugin", nodes: 3,
+			diagnosis: framework.Diagnosis{NodeToStatus: explicit(unschedulable().WithPlugin("Rack"), unschedulable("cpu").WithPlugin("Rack"))},
+			want:      "0/3 nodes are available: 1 cpu, 2 rejected by Rack without a reason.",
+		},
+		{
 			name: "PreFilter instead of the histogram", nodes: 3,
 			diagnosis: framework.Diagnosis{PreFilterMsg: "claim missing", NodeToStatus: explicit(unschedulable("claim missing"))},
 			want:      "0/3 nodes are available: claim missing.",

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/simulate"
@@ -56,7 +57,7 @@ type detailer func(about *subject, node fwk.NodeInfo, reasons []string) []string
 // blocker returns a rejection with its details.
 func (d *describer) blocker(rejection nodeRejection) Blocker {
 	status := rejection.status
-	blocker := Blocker{Plugin: status.Plugin(), Reason: strings.Join(status.Reasons(), "; "), Details: []string{}}
+	blocker := Blocker{Plugin: status.Plugin(), Reason: strings.Join(framework.ReasonsOf(status), "; "), Details: []string{}}
 	if blocker.Reason == "" {
 		blocker.Reason = status.Message()
 	}

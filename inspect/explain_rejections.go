@@ -39,13 +39,13 @@ func rejectionsOf(failure scheduler.Failure) []Rejection {
 	counts := rejectionCounts{nodes: map[string]int{}, reasons: map[string]map[string]int{}}
 	statuses, counted := failure.Diagnosis.NodeToStatus, 0
 	statuses.ForEachStatus(func(status *fwk.Status, nodes int) {
-		counts.add(status.Plugin(), status.Reasons(), nodes)
+		counts.add(status.Plugin(), framework.ReasonsOf(status), nodes)
 		counted += nodes
 	})
 	rejectors := failure.Diagnosis.UnschedulablePlugins.Union(failure.Diagnosis.PendingPlugins)
 	var fit *framework.FitError
 	if absent := statuses.AbsentNodesStatus(); absent != nil && errors.As(failure.Status.AsError(), &fit) && fit.NumAllNodes > counted {
-		counts.add(counts.narrowedBy(absent, rejectors), absent.Reasons(), fit.NumAllNodes-counted)
+		counts.add(counts.narrowedBy(absent, rejectors), framework.ReasonsOf(absent), fit.NumAllNodes-counted)
 	}
 	for plugin := range rejectors {
 		counts.add(plugin, nil, 0)

@@ -14,6 +14,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
@@ -145,7 +146,7 @@ func (s *podSnapshot) preEnqueueRejection(built *runtime.Framework) Rejection {
 		if plugin.Name() != rejection.Plugin {
 			continue
 		}
-		for _, reason := range plugin.PreEnqueue(s.ctx, s.pod).Reasons() {
+		for _, reason := range framework.ReasonsOf(withPlugin(plugin.PreEnqueue(s.ctx, s.pod), plugin.Name())) {
 			rejection.Reasons = append(rejection.Reasons, ReasonCount{Reason: reason})
 		}
 	}

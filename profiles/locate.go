@@ -6,6 +6,7 @@ package profiles
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -74,6 +75,33 @@ func (c *Configuration) fieldOf(profile int, problem *ResolveError) string {
 	for i, plugin := range setAt(written.Plugins, problem.Set).Enabled {
 		if plugin.Name == problem.Plugin && problem.occurrence == countBefore(setAt(written.Plugins, problem.Set).Enabled[:i], plugin.Name) {
 			return path.Child("enabled").Index(i).String()
+		}
+	}
+	return path.String()
+}
+
+// PluginField returns the field that a message about a plugin of a profile is best placed at, as far as it was written in the
+// file: its arguments, else its first entry among the enabled plugins, else the profile.
+func (c *Configuration) PluginField(schedulerName, plugin string) string {
+	profile := slices.IndexFunc(c.Profiles, func(p Profile) bool { return p.SchedulerName == schedulerName })
+	if profile < 0 {
+		return "profiles"
+	}
+	path := field.NewPath("profiles").Index(profile)
+	if c.written == nil || profile >= len(c.written.Profiles) {
+		return path.String()
+	}
+	written := &c.written.Profiles[profile]
+	if i := slices.IndexFunc(written.PluginConfig, func(p configv1.PluginConfig) bool { return p.Name == plugin }); i >= 0 {
+		return path.Child("pluginConfig").Index(i).String()
+	}
+	if written.Plugins == nil {
+		return path.String()
+	}
+	for _, set := range allSets() {
+		enabled := setAt(written.Plugins, set).Enabled
+		if i := slices.IndexFunc(enabled, func(p configv1.Plugin) bool { return p.Name == plugin }); i >= 0 {
+			return path.Child("plugins", string(set), "enabled").Index(i).String()
 		}
 	}
 	return path.String()

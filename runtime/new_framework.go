@@ -20,7 +20,7 @@ import (
 // factories get.
 //
 // Without a profile the framework has no plugins. The error holds everything that is wrong with the plugins; those
-// that were built are closed then.
+// that were built are closed then. A plugin that could not be built is a [*BuildError].
 func NewFramework(ctx context.Context, registry Registry, profile *profiles.Profile, options Options) (*Framework, error) {
 	f := newFramework(profile, options)
 	if len(options.Extenders) > 0 {
@@ -31,7 +31,7 @@ func NewFramework(ctx context.Context, registry Registry, profile *profiles.Prof
 	for name, factory := range registry.enabledBy(profile) {
 		plugin, err := f.instantiate(ctx, name, factory) // with its arguments from the configuration
 		if err != nil {
-			errs = append(errs, fmt.Errorf("initializing plugin %q: %w", name, err))
+			errs = append(errs, &BuildError{f.ProfileName(), name, fmt.Errorf("initializing plugin %q: %w", name, err)})
 			continue
 		}
 		if !canReject(plugin) {
@@ -42,7 +42,8 @@ func NewFramework(ctx context.Context, registry Registry, profile *profiles.Prof
 			events, err = f.eventsToRegister(ctx, extensions)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("asking plugin %q for the events that it waits for: %w", name, err))
+			err = fmt.Errorf("asking plugin %q for the events that it waits for: %w", name, err)
+			errs = append(errs, &BuildError{f.ProfileName(), name, err})
 			continue
 		}
 		f.eventMap.Register(plugin.Name(), clusterEvents(events)...) // map[fwk.ClusterEvent]sets.Set[string]
@@ -128,7 +129,7 @@ func (f *Framework) setWeights(resolved []profiles.ResolvedPlugin) error {
 		plugin := &f.score[i]
 		configured := slices.IndexFunc(resolved, func(r profiles.ResolvedPlugin) bool { return r.Name == plugin.name })
 		if configured < 0 {
-			errs = append(errs, fmt.Errorf("score plugin %q is not configured with weight", plugin.name))
+			errs = append(errs, fmt.Errorf("score plugin %q is not configured with weight%s", plugin.name, f.registeredAs(plugin.name)))
 			continue
 		}
 		plugin.weight = int64(resolved[configured].Weight)

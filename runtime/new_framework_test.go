@@ -46,6 +46,10 @@ func buildErrorTests() map[string]buildErrorTest {
 	nameless := func(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
 		return filterOnly{}, nil
 	}
+	typedNil := func(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
+		var none *fake
+		return none, nil
+	}
 	return map[string]buildErrorTest{
 		"unknown score plugin": {
 			set:  func(p *profiles.Profile) { p.Plugins.Score = enabled("Nobody") },
@@ -88,7 +92,7 @@ func buildErrorTests() map[string]buildErrorTest {
 		"score plugin by another name": {
 			registry: runtime.Registry{"Outer": renamed},
 			set:      func(p *profiles.Profile) { p.Plugins.Score = enabled("Outer") },
-			want:     `score plugin "Inner" is not configured with weight`,
+			want:     `score plugin "Inner" is not configured with weight; it is registered as "Outer", which its Name method must return`,
 		},
 		"factories fail": {
 			registry: runtime.Registry{"Failing1": failing, "Failing2": failing},
@@ -100,6 +104,11 @@ func buildErrorTests() map[string]buildErrorTest {
 			registry: runtime.Registry{"Nothing": noPlugin},
 			set:      func(p *profiles.Profile) { p.Plugins.MultiPoint = enabled("Nothing") },
 			want:     `initializing plugin "Nothing": the factory returned no plugin`,
+		},
+		"factory returns a nil pointer": {
+			registry: runtime.Registry{"Nothing": typedNil},
+			set:      func(p *profiles.Profile) { p.Plugins.MultiPoint = enabled("Nothing") },
+			want:     `initializing plugin "Nothing": the factory returned a nil *runtime_test.fake, and no error`,
 		},
 		"plugin without name": {
 			registry: runtime.Registry{"Nameless": nameless},

@@ -77,7 +77,7 @@ func TestNewProfilesErrors(t *testing.T) {
 		},
 		"score plugin by another name": {
 			config: &profiles.Configuration{Profiles: []profiles.Profile{profile("a", func(p *profiles.Profile) { p.Plugins.Score = enabled("Outer") })}},
-			want:   `creating profile for scheduler name a: score plugin "Inner" is not configured with weight`,
+			want:   `creating profile for scheduler name a: score plugin "Inner" is not configured with weight; it is registered as "Outer", which its Name method must return`,
 		},
 	}
 	for name, test := range tests {

@@ -96,6 +96,7 @@ func (f *Framework) RunPostFilterPlugins(ctx context.Context, state fwk.CycleSta
 		plugin := &f.postFilter[i]
 		offered, returned := plugin.plugin.PostFilter(pass.enter(ctx, &plugin.identity), state, pod, statuses)
 		pass.leave(returned)
+		f.checkNominated(&plugin.identity, pod, offered)
 		switch {
 		case returned.IsSuccess():
 			return offered, returned

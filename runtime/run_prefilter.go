@@ -56,6 +56,7 @@ func (f *Framework) RunPreFilterPlugins(ctx context.Context, state fwk.CycleStat
 		if kept.AllNodes() {
 			continue
 		}
+		f.checkKept(&plugin.identity, pod, kept)
 		if narrowers == nil {
 			narrowers = sets.New[string]()
 		}

@@ -127,6 +127,9 @@ func (s *Scheduler) buildProfiles(ctx context.Context) error {
 		return err
 	}
 	s.eventMap = s.profiles.EventMap()
+	for _, renamed := range s.profiles.RenamedPlugins() {
+		o.Logger.Info("Warning: "+renamed.String(), "profile", renamed.Profile)
+	}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -101,6 +102,9 @@ func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 	if err := c.scheduler.Profiles().CheckEventResources(); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("starting the scheduler of the simulation: %w", err)
+	}
+	for _, renamed := range c.scheduler.Profiles().RenamedPlugins() {
+		c.warnings = append(c.warnings, fmt.Sprintf("profile %q: %v", renamed.Profile, renamed))
 	}
 	return c, nil
 }
@@ -239,8 +243,7 @@ func (c *Cluster) kindOf(given apiruntime.Object) (object, *kind, error) {
 		}
 		gvk = kinds[0]
 	}
-	k := c.store.kinds.find(gvk)
-	return o, k, nil
+	return o, c.followed(c.store.kinds.find(gvk)), nil
 }
 
 var errNoSuchKind = errors.New("no plugin registered an event for this kind, so that the cluster does not have it")
@@ -321,6 +324,43 @@ func (c *Cluster) watched(resource schema.GroupVersionResource) bool {
 	defer c.store.mu.Unlock()
 	found := c.store.collections[resource]
 	return found != nil && found.used()
+}
+
+// followed returns a kind with the resource name under which a plugin follows it. For custom kinds that is not always the
+// plural that English suggests.
+func (c *Cluster) followed(k *kind) *kind {
+	if !k.custom() {
+		return k
+	}
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	if found := c.store.collections[k.resource]; found != nil && found.used() {
+		return k
+	}
+	for _, plural := range k.plurals() {
+		resource := k.resource.GroupVersion().WithResource(plural)
+		if found := c.store.collections[resource]; found != nil && found.used() {
+			resolved := *k
+			resolved.resource = resource
+			return &resolved
+		}
+	}
+	return k
+}
+
+// otherVersions returns the versions, other than its own, in which a plugin follows a kind, sorted.
+func (c *Cluster) otherVersions(k *kind) []string {
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	var versions []string
+	for resource, found := range c.store.collections {
+		same := resource.Resource == k.resource.Resource || slices.Contains(k.plurals(), resource.Resource)
+		if same && resource.Group == k.Group && resource.Version != k.Version && found.used() {
+			versions = append(versions, resource.Version)
+		}
+	}
+	slices.Sort(versions)
+	return versions
 }
 
 // Report says what has become of everything so far.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -42,6 +43,12 @@ func (k *kind) namespaceOf(written string) string {
 		return metav1.NamespaceDefault
 	}
 	return written
+}
+
+// plurals returns the resource names that a custom kind may have, as far as its name says.
+func (k *kind) plurals() []string {
+	singular := strings.ToLower(k.Kind)
+	return []string{singular + "s", singular + "es", strings.TrimSuffix(singular, "y") + "ies", singular}
 }
 
 // newObject returns an empty object of the kind.

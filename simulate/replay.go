@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,7 +44,7 @@ func (c *Cluster) replay(input *Input, end *time.Time) error {
 	for _, scenario := range input.Scenarios {
 		c.progress.total += len(scenario.Steps)
 	}
-	r := &replay{Cluster: c, end: end, custom: customKinds(input), ignored: make(map[string]int)}
+	r := &replay{Cluster: c, end: end, custom: customKinds(input), ignored: make(map[schema.GroupVersionKind]int)}
 	err := c.watch(func() error {
 		if err := r.run(input); err != nil || end == nil {
 			return err
@@ -66,7 +67,7 @@ type replay struct {
 	// custom is what the input says of kinds that have no Go type.
 	custom map[schema.GroupKind]customKind
 	// ignored counts the objects of each kind that means nothing here.
-	ignored map[string]int
+	ignored map[schema.GroupVersionKind]int
 	// late counts the steps whose objects were gone, and names the first of them.
 	late  int
 	first string
@@ -150,17 +151,19 @@ func (r *replay) createLoaded(k *kind, loaded object) error {
 	return err
 }
 
-// resolve returns the kind as the input defines it, if it does.
+// resolve returns the kind as the input defines it, if it does, otherwise with the resource name under which a plugin follows
+// it.
 func (r *replay) resolve(k *kind) *kind {
 	defined, found := r.custom[k.GroupKind()]
 	if !found || !k.custom() {
-		return k
+		return r.followed(k)
 	}
 	resolved := *k
 	resolved.namespaced = defined.namespaced
-	if defined.plural != "" {
-		resolved.resource.Resource = defined.plural
+	if defined.plural == "" {
+		return r.followed(&resolved)
 	}
+	resolved.resource.Resource = defined.plural
 	return &resolved
 }
 
@@ -170,7 +173,7 @@ func (r *replay) meaningful(k *kind) bool {
 	if k.scheduling || r.watched(k.resource) {
 		return true
 	}
-	r.ignored[k.GroupVersionKind.GroupVersion().String()+" "+k.Kind]++
+	r.ignored[k.GroupVersionKind]++
 	return false
 }
 
@@ -307,15 +310,42 @@ func (c *Cluster) check(expected *Expectation) {
 }
 
 func (r *replay) summarizeWarnings() {
-	if len(r.ignored) > 0 {
-		var counts []string
-		for _, name := range slices.Sorted(maps.Keys(r.ignored)) {
-			counts = append(counts, fmt.Sprintf("%d of %s", r.ignored[name], name))
-		}
-		r.warnings = append(r.warnings, "ignored objects of kinds that no plugin asks for: "+strings.Join(counts, ", "))
-	}
+	r.warnIgnored()
 	if r.late > 0 {
 		r.warnings = append(r.warnings, fmt.Sprintf("%d steps were about objects that were gone by then, the first was %s", r.late, r.first))
+	}
+}
+
+// warnIgnored warns of objects that were left out: because no plugin asks for their kind, or asks for it too late, or in
+// another version, which an API server would convert them to.
+func (r *replay) warnIgnored() {
+	var unread, late, converted []string
+	byName := func(a, b schema.GroupVersionKind) int {
+		return cmp.Or(strings.Compare(a.GroupVersion().String(), b.GroupVersion().String()), strings.Compare(a.Kind, b.Kind))
+	}
+	for _, gvk := range slices.SortedFunc(maps.Keys(r.ignored), byName) {
+		k := r.resolve(r.store.kinds.find(gvk))
+		count := fmt.Sprintf("%d of %s %s", r.ignored[gvk], gvk.GroupVersion(), gvk.Kind)
+		switch versions := r.otherVersions(k); {
+		case r.watched(k.resource):
+			late = append(late, count)
+		case len(versions) > 0:
+			converted = append(converted, fmt.Sprintf("%s (read as %s)", count, strings.Join(versions, ", ")))
+		default:
+			unread = append(unread, count)
+		}
+	}
+	for _, warning := range []struct {
+		text   string
+		counts []string
+	}{
+		{"ignored objects of kinds that no plugin asks for: ", unread},
+		{"left out objects of kinds that a plugin asked for only after they had been created; ask for informers in the factory of the plugin: ", late},
+		{"left out objects of kinds that plugins read in another version, as simulations don't convert them: ", converted},
+	} {
+		if len(warning.counts) > 0 {
+			r.warnings = append(r.warnings, warning.text+strings.Join(warning.counts, ", "))
+		}
 	}
 }
 
