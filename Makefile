@@ -61,7 +61,7 @@ check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck, workflows
 	$(GO) run $(ACTIONLINT) -shellcheck= -pyflakes=
 
 parity: ## run kube-scheduler's plugins beside ours on random clusters; SEED and N choose which and how many
-	cd test && N=$${N:-6000} $(GO) test -count=1 -v -vet=off ./parity
+	cd test && N=$${N:-6600} $(GO) test -count=1 -v -vet=off ./parity
 
 audit: ## audit the default profile on random clusters in which everything changes; SCENARIOS is how many (500)
 	SCENARIOS=$${SCENARIOS:-500} $(GO) test -count=1 -v -vet=off -timeout 60m -run TestRandomClustersMissNoWakeup ./inspect

@@ -240,7 +240,7 @@ func topFolder(name string) string {
 	return top
 }
 
-// inModule tells whether an import path belongs to a module.
+// inModule reports whether an import path belongs to a module.
 func inModule(imported, module string) bool {
 	return imported == module || strings.HasPrefix(imported, module+"/")
 }

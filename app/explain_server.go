@@ -44,7 +44,7 @@ func addServerFlags(command *cobra.Command) *serverFlags {
 	flags.StringVar(&f.tokenFile, "token-file", "", "file with the bearer token that tells the scheduler who asks")
 	flags.StringVar(&f.authority, "certificate-authority", "", "file with the certificate of the authority that signed that of the scheduler")
 	flags.BoolVar(&f.insecure, "insecure-skip-tls-verify", false, "ask whoever answers, without checking the certificate")
-	flags.DurationVar(&f.timeout, "request-timeout", 30*time.Second, "how long to wait for the answer; 0 waits for ever")
+	flags.DurationVar(&f.timeout, "request-timeout", 30*time.Second, "how long to wait for the answer; 0 waits forever")
 	return f
 }
 

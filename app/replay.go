@@ -36,6 +36,7 @@ type watcher interface {
 
 // run replays an input up to some time, or if that is nil until everything has settled. The caller closes the cluster.
 func (r *replay) run(command *cobra.Command, paths []string, w watcher, until *time.Duration) (*simulate.Cluster, error) {
+	defer collectGarbageEarly()()
 	registry, err := r.program.registry()
 	if err != nil {
 		return nil, err

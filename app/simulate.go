@@ -59,6 +59,7 @@ type simulation struct {
 }
 
 func (s *simulation) run(command *cobra.Command, paths []string) error {
+	defer collectGarbageEarly()()
 	registry, err := s.program.registry()
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ type Options struct {
 	// Logger receives what is odd but harmless, such as a pod that was bound to another node than it was assumed on.
 	// The zero value logs nothing.
 	Logger klog.Logger
-	// RefusedChange, unless it is nil, is called, concurrently, when somebody tries to change a node info of a snapshot,
+	// RefusedChange, unless it is nil, is called, concurrently, when a plugin tries to change a node info of a snapshot,
 	// which all users of the snapshot share: with the method of fwk.NodeInfo and the name of the node.
 	RefusedChange func(method, node string)
 }
@@ -37,7 +37,7 @@ type Cache struct {
 	logger      klog.Logger
 	generations framework.Generations
 
-	// mu guards every field below and everything that can be reached from them, except the API objects, which nobody
+	// mu guards every field below and everything that can be reached from them, except the API objects, which no one
 	// changes. Methods that change something hold it exclusively.
 	mu sync.RWMutex
 	// pods holds every known pod, assumed those of them that are assumed, with the time since when.

@@ -21,7 +21,7 @@ var (
 	_ fwk.StorageInfoLister = &Fork{}
 )
 
-// Fork is a snapshot with changes that nobody else sees, for those who want to know what would be if. Making one costs
+// Fork is a snapshot with changes that no other reader sees, to try out what they would lead to. Making one costs
 // the same however large the cluster is, and so does a change to a node; only the lists, where they are asked for after a
 // change, are made again. Forks can be forked again.
 //

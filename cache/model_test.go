@@ -241,13 +241,13 @@ func (f *follower) checkSlots(t *testing.T, m *model, before int64) {
 		name := info.Node().Name
 		index, ok := s.NodeIndex(name)
 		if !ok || s.NodeAt(index) != info || s.ListOrder()[i] != index || index < 0 || index >= s.IndexCount() {
-			t.Errorf("node %s has slot %d, %v; ListOrder says %d of %d, which has %v", name, index, ok, s.ListOrder()[i], s.IndexCount(), s.NodeAt(index))
+			t.Errorf("node %s has node index %d, %v; ListOrder says %d of %d, which has %v", name, index, ok, s.ListOrder()[i], s.IndexCount(), s.NodeAt(index))
 		}
 		if _, taken := infos[index]; taken {
-			t.Errorf("slot %d has two nodes", index)
+			t.Errorf("node index %d has two nodes", index)
 		}
 		if old, known := f.slots[name]; known && old != index && f.lives[name] == m.lives[name] {
-			t.Errorf("node %s moved from slot %d to %d", name, old, index)
+			t.Errorf("node %s moved from node index %d to %d", name, old, index)
 		}
 		indexes[name], infos[index] = index, info
 	}
@@ -255,28 +255,28 @@ func (f *follower) checkSlots(t *testing.T, m *model, before int64) {
 	last := s.Generation() + 1
 	for index := range s.ChangedSince(before) {
 		if changed[index] {
-			t.Errorf("slot %d is yielded twice", index)
+			t.Errorf("node index %d is yielded twice", index)
 		}
 		changed[index] = true
 		info := s.NodeAt(index)
 		if info == nil {
 			if infos[index] != nil {
-				t.Errorf("slot %d of a listed node is empty", index)
+				t.Errorf("node index %d of a listed node is empty", index)
 			}
 			continue
 		}
 		if generation := info.GetGeneration(); generation >= last || generation <= before {
-			t.Errorf("slot %d changed at %d, yielded after %d, asked since %d", index, generation, last, before)
+			t.Errorf("node index %d changed at %d, yielded after %d, asked since %d", index, generation, last, before)
 		} else {
 			last = generation
 		}
 		if f.infos[index] == info {
-			t.Errorf("slot %d did not change", index)
+			t.Errorf("node index %d did not change", index)
 		}
 	}
 	for index := range s.IndexCount() {
 		if f.infos[index] != infos[index] && !changed[index] {
-			t.Errorf("the change of slot %d is not yielded", index)
+			t.Errorf("the change of node index %d is not yielded", index)
 		}
 	}
 	f.slots, f.infos, f.lives = indexes, infos, maps.Clone(m.lives)

@@ -53,10 +53,10 @@ func TestSlots(t *testing.T) {
 		t.Helper()
 		index, ok := s.NodeIndex(name)
 		if !ok {
-			t.Fatalf("node %s has no slot", name)
+			t.Fatalf("node %s has no node index", name)
 		}
 		if info := s.NodeAt(index); info == nil || info.Node().Name != name {
-			t.Fatalf("slot %d of node %s has %v", index, name, info)
+			t.Fatalf("node index %d of node %s has %v", index, name, info)
 		}
 		return index
 	}
@@ -67,10 +67,10 @@ func TestSlots(t *testing.T) {
 	update(t, c, &s)
 	a, b, last := index("a"), index("b"), index("c")
 	if got := []int{a, b, last}; !cmp.Equal(got, []int{0, 1, 2}) || s.IndexCount() != 3 {
-		t.Errorf("slots %v of %d, want 0, 1, 2 of 3", got, s.IndexCount())
+		t.Errorf("node indexes %v of %d, want 0, 1, 2 of 3", got, s.IndexCount())
 	}
 	if _, ok := s.NodeIndex("placeholder"); ok {
-		t.Error("a node that has not been seen has a slot")
+		t.Error("a node that has not been seen has a node index")
 	}
 	for _, free := range []int{-1, 3, 1 << 30} {
 		if info := s.NodeAt(free); info != nil {
@@ -84,21 +84,21 @@ func TestSlots(t *testing.T) {
 		must(t, c.RemoveNode(makeNode("a")))
 		update(t, c, &s)
 		if index("b") != b || index("c") != last {
-			t.Errorf("slots moved to %d and %d", index("b"), index("c"))
+			t.Errorf("node indexes moved to %d and %d", index("b"), index("c"))
 		}
 		if _, ok := s.NodeIndex("a"); ok || s.NodeAt(a) != nil {
-			t.Error("a removed node still has its slot")
+			t.Error("a removed node still has its node index")
 		}
 	})
-	t.Run("freed slots are used again", func(t *testing.T) {
+	t.Run("freed node indexes are used again", func(t *testing.T) {
 		must(t, c.AddNode(makeNode("d")))
 		must(t, c.AddNode(makeNode("e")))
 		update(t, c, &s)
 		if index("d") != a || index("e") != 3 || s.IndexCount() != 4 {
-			t.Errorf("d has slot %d, e has slot %d of %d; want %d, 3 of 4", index("d"), index("e"), s.IndexCount(), a)
+			t.Errorf("d has node index %d, e has node index %d of %d; want %d, 3 of 4", index("d"), index("e"), s.IndexCount(), a)
 		}
 	})
-	t.Run("two nodes swap slots between two updates", func(t *testing.T) {
+	t.Run("two nodes swap node indexes between two updates", func(t *testing.T) {
 		order := listedNames(t, &s)
 		b, d := index("b"), index("d")
 		must(t, c.RemoveNode(makeNode("d")))
@@ -107,7 +107,7 @@ func TestSlots(t *testing.T) {
 		must(t, c.AddNode(makeNode("b", inZone("z"))))
 		update(t, c, &s)
 		if index("b") != d || index("d") != b {
-			t.Errorf("b has slot %d, d has slot %d; want %d and %d", index("b"), index("d"), d, b)
+			t.Errorf("b has node index %d, d has node index %d; want %d and %d", index("b"), index("d"), d, b)
 		}
 		if diff := cmp.Diff(order, listedNames(t, &s)); diff != "" {
 			t.Errorf("order of the same nodes (-before +after):\n%s", diff)
@@ -115,7 +115,7 @@ func TestSlots(t *testing.T) {
 		infos, _ := s.List()
 		for i, index := range s.ListOrder() {
 			if s.NodeAt(index) != infos[i] {
-				t.Errorf("ListOrder()[%d] = %d, which is not the slot of node %s", i, index, infos[i].Node().Name)
+				t.Errorf("ListOrder()[%d] = %d, which is not the node index of %s", i, index, infos[i].Node().Name)
 			}
 		}
 	})

@@ -23,10 +23,10 @@ func TestEmptySnapshot(t *testing.T) {
 			_, err := s.Get("node")
 			wantError(t, err, `nodeinfo not found for node name "node"`)
 			for index := range s.ChangedSince(0) {
-				t.Errorf("slot %d changed", index)
+				t.Errorf("node index %d changed", index)
 			}
 			if s.IndexCount() != 0 || s.NodeCount() != 0 || s.Generation() != 0 {
-				t.Errorf("%d slots, %d nodes, generation %d", s.IndexCount(), s.NodeCount(), s.Generation())
+				t.Errorf("%d node indexes, %d nodes, generation %d", s.IndexCount(), s.NodeCount(), s.Generation())
 			}
 		})
 	}
@@ -197,7 +197,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 		}
 		for index := range s.ChangedSince(0) {
 			if s.NodeAt(index) == nil {
-				t.Error("a slot is empty")
+				t.Error("a node index has no node")
 			}
 		}
 	})

@@ -16,12 +16,12 @@
 // table (see [Resources] and [Actions]) names them all; labels, the expansion of wildcards and the informer that
 // delivers each resource come from it. [PodEvents] and [NodeEvents] turn two versions of an object into events,
 // [Matches] says whether a registration covers an event, and [EventMap] is the map from registered events to the
-// plugins waiting for them, which requeueing, caching and explanations share.
+// plugins waiting for them, which requeueing and explanations share.
 //
 // # For plugin authors
 //
 // [NewResource], [DefaultNormalizeScore], [PodsToActivate], [HostPorts] and [HintObjects] are what nearly every
-// plugin needs beside the interfaces.
+// plugin needs in addition to the interfaces.
 //
 // # Concurrency
 //

@@ -24,7 +24,7 @@ type Generations struct {
 	refused  func(method, node string)
 }
 
-// OnRefusedChange has a function called, concurrently, whenever somebody tries to change a node info of this cluster view
+// OnRefusedChange has a function called, concurrently, whenever a plugin tries to change a node info of this cluster view
 // that is frozen, with the method and the name of the node. It must be called before there are node infos.
 func (g *Generations) OnRefusedChange(refused func(method, node string)) { g.refused = refused }
 

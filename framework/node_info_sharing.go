@@ -88,7 +88,7 @@ const (
 	toHanded = 5
 )
 
-// givenParts are the copies of shared parts that were handed out. A part is nil until somebody asks for it.
+// givenParts are the copies of shared parts that were handed out. A part is nil until it is asked for.
 type givenParts struct {
 	lists       atomic.Pointer[podLists]
 	maps        atomic.Pointer[nodeMaps]

@@ -9,7 +9,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// NodeTable keeps what follows from each node alone, by node index and one beside the other in memory, and brings it up to date
+// NodeTable keeps what follows from each node alone, by node index in one slice, and brings it up to date
 // from what changed in a snapshot. Make one with [NewNodeTable]. It is safe for concurrent use; rows must not be changed.
 type NodeTable[Row any] struct {
 	newRow func(node fwk.NodeInfo) Row

@@ -203,7 +203,7 @@ func calculateResource(pod *v1.Pod) fwk.PodResource {
 }
 
 // defaultRequests returns what each container of a pod counts that does not ask for it itself, given what the pod asks
-// for as a whole. Where requests are set for the whole pod, the defaults are only for what nobody asks for.
+// for as a whole. Where requests are set for the whole pod, the defaults are only for what no container asks for.
 func defaultRequests(pod *v1.Pod, requests v1.ResourceList) v1.ResourceList {
 	wholePod := podresource.IsPodLevelRequestsSet(pod)
 	if !wholePod && allContainersRequest(pod) {

@@ -103,7 +103,7 @@ func countDevices(manager *devices.Manager, name string, request *resourceapi.De
 	return strings.TrimSpace(text)
 }
 
-// reaches tells whether a device can be used from a node.
+// reaches reports whether a device can be used from a node.
 func reaches(manager *devices.Manager, slice *resourceapi.ResourceSlice, device *resourceapi.Device, node *v1.Node) bool {
 	name, all, selector := slice.Spec.NodeName, slice.Spec.AllNodes, slice.Spec.NodeSelector
 	if ptr.Deref(slice.Spec.PerDeviceNodeSelection, false) {
@@ -113,7 +113,7 @@ func reaches(manager *devices.Manager, slice *resourceapi.ResourceSlice, device 
 	return err == nil && reached
 }
 
-// matches tells whether a device matches all selectors; one that fails matches nothing.
+// matches reports whether a device matches all selectors; one that fails matches nothing.
 func matches(expressions *cel.Cache, selectors []resourceapi.DeviceSelector, driver string, device *resourceapi.Device) bool {
 	for _, selector := range selectors {
 		if selector.CEL == nil {

@@ -27,7 +27,7 @@
 //   - registry.go here. A plugin that is missing there or in the default profile fails TestRegistryHasTheDefaultProfile.
 //   - profiles/default_plugins.go: its place in the default profile, and its weight.
 //   - profiles/args.go, default_args.go and a file validate_..._args.go, if it has arguments.
-//   - inspect/explain_details.go, if a rejection can be explained by numbers, and inspect/audit_truth.go, which
+//   - inspect/explain_details.go, if a rejection can be explained by numbers, and inspect/audit_feasibility.go, which
 //     lists the plugins whose verdict on a node changes only with that node. One that is missing is asked more often.
 //   - test/parity, if kube-scheduler has the plugin: its arguments are drawn in configurations.go and profiles.go.
 //   - docs/differences.md, if it differs from that of kube-scheduler.

@@ -170,7 +170,7 @@ func (c *Cluster) ExpectRejected(pod string, plugins ...string) {
 	wanted := slices.Sorted(slices.Values(plugins))
 	if got := c.Pod(pod); got.Pool != simulate.PoolUnschedulable || !slices.Equal(got.RejectedBy, wanted) {
 		c.t.Errorf("at %v: pod %s should wait, rejected by %s, but %s",
-			c.Now(), pod, cmp.Or(strings.Join(wanted, ", "), "nobody"), describe(got))
+			c.Now(), pod, cmp.Or(strings.Join(wanted, ", "), "no plugin"), describe(got))
 	}
 }
 

@@ -163,7 +163,7 @@ func TestClusterFailures(t *testing.T) {
 			"at 0s: pod web should wait, rejected by Limit, NodeName, but is unschedulable, rejected by Limit: " +
 				reason, false},
 		{"not waiting", func(c *plugintest.Cluster) { c.ExpectRejected("running") },
-			"at 0s: pod running should wait, rejected by nobody, but is bound on node n1", false},
+			"at 0s: pod running should wait, rejected by no plugin, but is bound on node n1", false},
 		{"no pod", func(c *plugintest.Cluster) { c.Pod("shop/none") }, "there is no pod shop/none", true},
 		{"existing", func(c *plugintest.Cluster) { c.Create(running()) },
 			`creating Pod default/running: pods "running" already exists`, true},

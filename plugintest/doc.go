@@ -32,7 +32,7 @@
 //
 // # A cluster
 //
-// [NewCluster] puts the plugin into the default profile of a scheduler, beside the in-tree plugins, and that into a
+// [NewCluster] puts the plugin into the default profile of a scheduler, next to the in-tree plugins, and that into a
 // cluster in memory with virtual time:
 //
 //	cluster := plugintest.NewCluster(t, rackbudget.Name, rackbudget.New, options)

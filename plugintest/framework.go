@@ -33,7 +33,7 @@ type Framework struct {
 	logger  klog.Logger
 }
 
-// NewFramework builds a plugin beside PrioritySort and DefaultBinder, without which there is no profile; if the plugin
+// NewFramework builds a plugin together with PrioritySort and DefaultBinder, without which there is no profile; if the plugin
 // sorts the queue itself, it takes the place of the former. The name is that by which profiles know the plugin, and
 // which it gives itself.
 //

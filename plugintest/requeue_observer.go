@@ -26,7 +26,7 @@ var (
 
 // requeueObserver stands in for a plugin in a cluster: it waits for the events of the plugin, with the plugin's hints and
 // classes, but rejects every pod in every attempt, after it had the plugin judge the pod. So the queue treats all pods
-// as it would treat those that the plugin rejected, and no pod gets in the way of another.
+// as it would treat those that the plugin rejected, and no pod blocks another.
 type requeueObserver struct {
 	context context.Context
 	name    string
@@ -143,7 +143,7 @@ func (o *requeueObserver) judgeAgain(cluster *simulate.Cluster, judged map[types
 	return o.takeJudgements(), nil
 }
 
-// sameClass tells whether hints are asked only once for both of two pods.
+// sameClass reports whether hints are asked only once for both of two pods.
 func (o *requeueObserver) sameClass(a, b *v1.Pod) bool {
 	classA, sharedA := o.HintClass(a)
 	classB, sharedB := o.HintClass(b)

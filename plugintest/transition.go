@@ -55,7 +55,7 @@ func (tr Transition) object() apiruntime.Object {
 	return tr.before
 }
 
-// check tells whether the transition can be made.
+// check reports whether the transition can be made.
 func (tr Transition) check() error {
 	if tr.object() == nil {
 		return errors.New("it has no object; make it with Added, Updated or Deleted")

@@ -17,7 +17,7 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// Wakes tells whether the plugin would have a pod woken that it rejected: whether one of the events that the scheduler
+// Wakes reports whether the plugin would have a pod woken that it rejected: whether one of the events that the scheduler
 // announces of a transition is registered by the plugin, and its hint does not say QueueSkip. A hint that fails fails
 // the test. It does not matter whether the objects are in the options.
 func (f *Framework) Wakes(pod *v1.Pod, transition Transition) bool {

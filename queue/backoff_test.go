@@ -27,7 +27,7 @@ func TestBackoffDuration(t *testing.T) {
 		{name: "third", rejections: 3, want: 4 * time.Second},
 		{name: "fourth", rejections: 4, want: 8 * time.Second},
 		{name: "fifth is capped", rejections: 5, want: 10 * time.Second},
-		{name: "capped for ever", rejections: 1_000_000, want: 10 * time.Second},
+		{name: "capped forever", rejections: 1_000_000, want: 10 * time.Second},
 		{name: "errors take precedence", rejections: 4, errors: 1, want: time.Second},
 		{name: "initial above the longest", initial: time.Minute, max: time.Second, rejections: 1, want: time.Second},
 		{name: "exactly the longest", initial: time.Second, max: 8 * time.Second, rejections: 4, want: 8 * time.Second},

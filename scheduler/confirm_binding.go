@@ -45,7 +45,7 @@ func (a *attempt) checkSuperseded(current *v1.Pod) *supersededError {
 	case current.UID != a.pod.UID:
 		return &supersededError{fmt.Sprintf("pod %s was deleted while it was being bound, and another one has its name", key)}
 	case assigned(current) && current.Spec.NodeName != a.node:
-		return &supersededError{fmt.Sprintf("pod %s was bound to node %s by somebody else, not to %s", key, current.Spec.NodeName, a.node)}
+		return &supersededError{fmt.Sprintf("pod %s was bound to node %s by another client, not to %s", key, current.Spec.NodeName, a.node)}
 	case !assigned(current) && current.DeletionTimestamp != nil:
 		return &supersededError{fmt.Sprintf("pod %s is being deleted", key)}
 	}

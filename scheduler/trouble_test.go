@@ -462,7 +462,7 @@ func TestLostLeadershipWhileBinding(t *testing.T) {
 	})
 }
 
-// A refusal is no reason to ask the API server for ever, or for a second time within the attempt.
+// A refusal is no reason to ask the API server forever, or for a second time within the attempt.
 func TestRefusedBinding(t *testing.T) {
 	f := newFixtureWith(t, bare)
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods/binding"}, "a", errors.New("no"))

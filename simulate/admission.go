@@ -221,7 +221,7 @@ func mergeTerm(pod *v1.Pod, term *v1.PodAffinityTerm) {
 	add(term.MismatchLabelKeys, metav1.LabelSelectorOpNotIn)
 }
 
-// hasRequirement tells whether an API server merged the key before: the pod may come out of a real cluster.
+// hasRequirement reports whether an API server merged the key before: the pod may come out of a real cluster.
 func hasRequirement(selector *metav1.LabelSelector, key string, operator metav1.LabelSelectorOperator, value string) bool {
 	for _, r := range selector.MatchExpressions {
 		if r.Key == key && r.Operator == operator && len(r.Values) == 1 && r.Values[0] == value {

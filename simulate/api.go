@@ -28,7 +28,7 @@ import (
 type apiServer struct {
 	store  *store
 	client *client
-	// written is called after a request that wrote a volume or a claim of any sort; nil if nobody waits for it.
+	// written is called after a request that wrote a volume or a claim of any sort; may be nil.
 	written func()
 }
 

@@ -49,7 +49,7 @@ func (c *virtualClock) moveTo(t time.Time) {
 	}
 }
 
-// next returns when the earliest timer is due. Tickers don't count: they would keep a simulation going for ever.
+// next returns when the earliest timer is due. Tickers don't count: they would keep a simulation going forever.
 func (c *virtualClock) next() (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,7 +146,7 @@ func (t *virtualTimer) fire(now time.Time) {
 	}
 	select {
 	case t.channel <- now:
-	default: // nobody took the tick before; a ticker drops it
+	default: // the tick before was not received; a ticker drops it
 	}
 }
 

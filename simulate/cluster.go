@@ -60,7 +60,7 @@ func startTime() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0,
 // a plugin registers events that can never happen. The context is what plugins get; when it ends, [Cluster.Advance] and [Cluster.Settle] return its error.
 func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	c := &Cluster{ctx: ctx, cancel: cancel, options: options, clock: newVirtualClock(startTime()), watcher: nobody{}}
+	c := &Cluster{ctx: ctx, cancel: cancel, options: options, clock: newVirtualClock(startTime()), watcher: nopWatcher{}}
 	c.store = newStore(c.clock)
 	c.server = newAPIServer(c.store)
 	c.dynamic = &dynamicFactory{store: c.store}

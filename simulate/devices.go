@@ -68,7 +68,7 @@ func (s *store) makeResourceClaims(pod *v1.Pod) {
 		}
 		created, err := s.create(s.resourceClaims(), resourceClaimFrom(template, pod, wanted.Name))
 		if err != nil {
-			continue // a claim of that name is there already, and belongs to somebody else
+			continue // a claim of that name is there already, and has another owner
 		}
 		name := created.GetName()
 		statuses = append(statuses, v1.PodResourceClaimStatus{Name: wanted.Name, ResourceClaimName: &name})
@@ -122,7 +122,7 @@ func reservedFor(claim *resourceapi.ResourceClaim, pod *v1.Pod) bool {
 	})
 }
 
-// freeResourceClaim takes a claim back from pods that are gone or done. When nobody is left, it gives its devices back. It
+// freeResourceClaim takes a claim back from pods that are gone or done. When no pod is left, it gives its devices back. It
 // returns the claim as it is then; nil if it is gone, because it was being deleted.
 func (s *store) freeResourceClaim(claim *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
 	users := slices.DeleteFunc(slices.Clone(claim.Status.ReservedFor), func(user resourceapi.ResourceClaimConsumerReference) bool {

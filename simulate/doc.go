@@ -43,7 +43,7 @@
 // was given. Deleted objects are gone at once unless they have finalizers. Binding takes no time, and neither does a
 // scheduling cycle; time passes between steps, while pods back off, and in the timers of plugins. Plugins that wait by
 // other means than the clock of the simulation, and those that start goroutines, are not deterministic any more; one
-// that waits for something that only happens in virtual time waits for ever.
+// that waits for something that only happens in virtual time waits forever.
 //
 // Objects of kinds that have no part in scheduling are ignored with a warning, unless a plugin asks for their informer
 // or, for custom kinds, registers an event for them.

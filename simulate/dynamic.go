@@ -15,7 +15,7 @@ import (
 
 var _ dynamicinformer.DynamicSharedInformerFactory = &dynamicFactory{}
 
-// dynamicFactory hands out informers whose objects have no Go type. A custom kind that nobody asked for does not exist in
+// dynamicFactory hands out informers whose objects have no Go type. A custom kind that was not asked for does not exist in
 // the cluster.
 type dynamicFactory struct {
 	store *store

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxTriesAtOnce is how often a pod may be tried without time passing. More means that it would go on for ever.
+// maxTriesAtOnce is how often a pod may be tried without time passing. More means that it would go on forever.
 const maxTriesAtOnce = 1000
 
 // tasks are pieces of binding cycles in the order in which they were started. It is safe for concurrent use.
@@ -110,7 +110,7 @@ func (c *Cluster) flushDue() bool {
 	return false
 }
 
-// nextEvent returns when something happens next by itself; waits tells whether it counts when a pod waited for an
+// nextEvent returns when something happens next by itself; waits reports whether it counts when a pod waited for an
 // event for too long.
 func (c *Cluster) nextEvent(waits bool) (time.Time, bool) {
 	var next time.Time
@@ -172,7 +172,7 @@ func (c *Cluster) settle(limit time.Time) error {
 	}
 }
 
-// progress tells somebody how far a replay is, now and then.
+// progress reports how far a replay is, now and then.
 type progress struct {
 	report      func(Progress)
 	last        time.Time

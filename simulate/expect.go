@@ -82,7 +82,7 @@ func poolNames() []string {
 	return names
 }
 
-// knownLabel tells whether an event can have a label. Those of custom resources have the dots of their names in them.
+// knownLabel reports whether an event can have a label. Those of custom resources have the dots of their names in them.
 func knownLabel(label string) bool {
 	return strings.Contains(label, ".") || slices.Contains(eventLabels(), label)
 }

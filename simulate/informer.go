@@ -21,7 +21,7 @@ type informer struct {
 	indexer   orderedIndexer
 	handlers  []*registration
 	transform clientcache.TransformFunc
-	// used tells that somebody wants to know about the kind.
+	// used is set once the kind is asked for.
 	used bool
 	// visible filters what the informer shows; nil shows everything. An object that is no longer visible is deleted as
 	// far as handlers can tell.

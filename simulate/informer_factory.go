@@ -26,7 +26,7 @@ func newInformerFactory(client clientset.Interface, s *store) informers.SharedIn
 	return factory
 }
 
-// unfinishedPod tells whether a pod still takes something from a node, or wants to. Informers don't show others.
+// unfinishedPod reports whether a pod still takes something from a node, or wants to. Informers don't show others.
 func unfinishedPod(o apiruntime.Object) bool {
 	pod, isPod := o.(*v1.Pod)
 	return !isPod || pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed

@@ -297,7 +297,7 @@ func TestSimulationThatNeverSettlesIsGivenUp(t *testing.T) {
 	options.MaxVirtualTime = time.Hour
 	_, err := simulate.Run(t.Context(), parse(t, documents(node("n1", ""), pod("a", "1", ""))), options)
 	if err == nil || !strings.Contains(err.Error(), "did not settle within 1h0m0s: pod default/a was tried") {
-		t.Errorf("got error %v, want one about the pod that is tried for ever", err)
+		t.Errorf("got error %v, want one about the pod that is tried forever", err)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestPodThatIsTriedWithoutTimePassingIsAnError(t *testing.T) {
 	options.Trace = false
 	_, err := simulate.Run(t.Context(), parse(t, documents(node("n1", ""), pod("a", "1", ""), pod("b", "1", ""))), options)
 	if err == nil || !strings.Contains(err.Error(), "pod default/a was tried 1001 times at") {
-		t.Errorf("got error %v, want one about the pod that is tried for ever", err)
+		t.Errorf("got error %v, want one about the pod that is tried forever", err)
 	}
 }
 
@@ -334,7 +334,7 @@ func TestBindFailureIsRetried(t *testing.T) {
 	if got := states(report)["default/a"]; got.Node != "n2" || got.Attempts != 1 {
 		t.Errorf("got %+v, want the pod where the plugin bound it behind the scheduler's back", got)
 	}
-	if got := trace(report, simulate.WhatRejected); len(got) != 1 || !strings.Contains(got[0], "bound to node n2 by somebody else") {
+	if got := trace(report, simulate.WhatRejected); len(got) != 1 || !strings.Contains(got[0], "bound to node n2 by another client") {
 		t.Errorf("got rejections %q, want the failed binding", got)
 	}
 }

@@ -89,7 +89,7 @@ func (c *crowd) allowed() map[string]int {
 	return left
 }
 
-// roomWithin tells whether a pod fits a node if less important pods go whose budgets allow it.
+// roomWithin reports whether a pod fits a node if less important pods go whose budgets allow it.
 func (c *crowd) roomWithin(node string, preemptor crowdPod) bool {
 	free, left := nodeCPU, c.allowed()
 	byApp := map[string][]int{}

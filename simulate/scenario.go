@@ -89,7 +89,7 @@ type stepDocument struct {
 	Expect *Expectation     `json:"expect"`
 }
 
-// isScenario tells whether a document is meant to be a scenario, of whatever version.
+// isScenario reports whether a document is meant to be a scenario, of whatever version.
 func isScenario(header manifest.Header) bool {
 	return strings.HasPrefix(header.APIVersion, scenarioGroup+"/") || header.Kind == scenarioKind && header.APIVersion == ""
 }

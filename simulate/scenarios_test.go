@@ -145,7 +145,7 @@ func tracesByPod(trace []simulate.TraceEntry) map[string][]simulate.TraceEntry {
 	return byPod
 }
 
-// boundNext tells whether the next attempt ends with a node.
+// boundNext reports whether the next attempt ends with a node.
 func boundNext(steps []simulate.TraceEntry) bool {
 	for _, step := range steps {
 		switch step.What {

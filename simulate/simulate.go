@@ -32,11 +32,11 @@ type Options struct {
 	Seed uint64
 	// Trace has the report hold everything that happened to every pod. A long simulation has a long trace.
 	Trace bool
-	// Observer is given the entries of the trace as they happen, whether the report holds them or not; nil if nobody
+	// Observer is given the entries of the trace as they happen, whether the report holds them or not; nil if no one
 	// is interested. It is called with locks held and must not use the cluster.
 	Observer func(TraceEntry)
 	// Progress is told how far a replay is, at most every tenth of a second of real time and once at the end; nil if
-	// nobody is interested.
+	// no one is interested.
 	Progress func(Progress)
 	// SchedulerObserver and QueueObserver see what the scheduler and its queue tell theirs; either may be nil.
 	SchedulerObserver scheduler.Observer

@@ -20,7 +20,7 @@ import (
 )
 
 // store holds the objects of the cluster, as the API server would. What it has taken is never changed again, only
-// replaced, so that informers and listers may share it. Changes wait in a list until somebody delivers them to the
+// replaced, so that informers and listers may share it. Changes wait in a list until they are delivered to the
 // informers, as they would on their way through a watch.
 type store struct {
 	// mu is held by the callers of all methods.
@@ -33,7 +33,7 @@ type store struct {
 	pending     []change
 	// generated counts the names made of each prefix.
 	generated map[string]int
-	// implied are namespaces that nobody created but something is in.
+	// implied are namespaces that were not created but have objects.
 	implied map[string]bool
 	// binding is set while claims are being bound, which is a change too.
 	binding bool
@@ -47,12 +47,12 @@ type collection struct {
 	*kind
 	objects  map[string]object
 	informer *informer
-	// untyped shows the objects of a kind that has a Go type without it, as dynamic informers do; nil until somebody asks
+	// untyped shows the objects of a kind that has a Go type without it, as dynamic informers do; nil until asked
 	// for it.
 	untyped *informer
 }
 
-// used tells whether somebody wants to know about the kind.
+// used reports whether the kind was asked for.
 func (c *collection) used() bool {
 	return c.informer.used || c.untyped != nil && c.untyped.used
 }

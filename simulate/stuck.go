@@ -13,7 +13,7 @@ import (
 // expected to do anything else any more.
 const repeatsUntilStuck = 5
 
-// restless tells whether a pod is going to be tried, or bound, without anything else happening.
+// restless reports whether a pod is going to be tried, or bound, without anything else happening.
 func (r *podRecord) restless() bool {
 	if r.gone || r.terminating || r.Node != "" {
 		return false
@@ -21,7 +21,7 @@ func (r *podRecord) restless() bool {
 	return r.queued == queue.PoolActive || r.queued == queue.PoolBackoff || r.queued == queue.PoolInFlight
 }
 
-// stuck tells whether there are pods that are going to be tried by themselves, and all of them only fail as before.
+// stuck reports whether there are pods that are going to be tried by themselves, and all of them only fail as before.
 func (t *tracker) stuck() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,7 +46,7 @@ func (t *tracker) checkTries(limit int) error {
 	if r == nil || r.tries <= limit {
 		return nil
 	}
-	return fmt.Errorf("pod %s was tried %d times at %v without time passing, and would be for ever: %s; look for a plugin that keeps asking for it",
+	return fmt.Errorf("pod %s was tried %d times at %v without time passing, and would be forever: %s; look for a plugin that keeps asking for it",
 		r.key(), r.tries, t.now(), r.Message)
 }
 

@@ -32,7 +32,7 @@ type tracker struct {
 	queue.NopQueueObserver
 
 	now func() Time
-	// emit takes trace entries; nil if nobody wants them.
+	// emit takes trace entries; nil if they are not wanted.
 	emit func(TraceEntry)
 
 	mu     sync.Mutex
@@ -197,7 +197,7 @@ func (t *tracker) podGone(r *podRecord, what What, message string) {
 	t.trace(entry)
 }
 
-// preemptedBy tells whether a pod was marked by preemption, and what the mark says.
+// preemptedBy reports whether a pod was marked by preemption, and what the mark says.
 func preemptedBy(pod *v1.Pod) (message string, preempted bool) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == v1.DisruptionTarget && condition.Reason == v1.PodReasonPreemptionByScheduler {
@@ -319,7 +319,7 @@ func (t *tracker) podGated(r *podRecord, move queue.PodMove) {
 	t.trace(entry)
 }
 
-// woken tells whether a pod that was waiting for an event, or for its backoff, is tried sooner because of one.
+// woken reports whether a pod that was waiting for an event, or for its backoff, is tried sooner because of one.
 func woken(move queue.PodMove) bool {
 	switch move.From {
 	case queue.PoolUnschedulable, queue.PoolGated:

@@ -26,7 +26,7 @@ func (s *store) classes() *collection {
 	return s.of(storagev1.SchemeGroupVersion.WithKind("StorageClass"))
 }
 
-// aboutVolumes tells whether a change of the kind can give a reason to bind a claim.
+// aboutVolumes reports whether a change of the kind can give a reason to bind a claim.
 func (s *store) aboutVolumes(c *collection) bool {
 	return c == s.claims() || c == s.volumes() || c == s.classes()
 }
@@ -106,7 +106,7 @@ func (s *store) provision(claim *v1.PersistentVolumeClaim, class *storagev1.Stor
 		pv.Spec.PersistentVolumeReclaimPolicy = *class.ReclaimPolicy
 	}
 	if _, err := s.create(s.volumes(), pv); err != nil {
-		return nil // a volume of that name is there already, and belongs to somebody else
+		return nil // a volume of that name is there already, and has another owner
 	}
 	return pv
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// HangingError says that a plugin does not return. In Go nobody can stop it, so that the cluster is of no use any more.
+// HangingError says that a plugin does not return. Go cannot stop it, so the cluster can no longer be used.
 type HangingError struct {
 	// Call is the call that does not return.
 	Call runtime.Call

@@ -25,17 +25,17 @@ type Watcher interface {
 // Watch has a watcher follow the simulation from now on, in place of the one before; nil ends it.
 func (c *Cluster) Watch(watcher Watcher) {
 	if watcher == nil {
-		watcher = nobody{}
+		watcher = nopWatcher{}
 	}
 	c.watcher = watcher
 }
 
-// nobody is the watcher of a simulation that nobody watches.
-type nobody struct{}
+// nopWatcher is the watcher of a simulation without one.
+type nopWatcher struct{}
 
-func (nobody) Changed(Change) {}
-func (nobody) Worked()        {}
-func (nobody) Settled()       {}
+func (nopWatcher) Changed(Change) {}
+func (nopWatcher) Worked()        {}
+func (nopWatcher) Settled()       {}
 
 // deliverTo hands a change to the informers of its kind, and tells the watcher if anybody could see it.
 func (c *Cluster) deliverTo(made change) {

@@ -18,7 +18,7 @@ import (
 // pollInterval is how often is looked whether devices are ready.
 const pollInterval = 5 * time.Second
 
-// devicesReady tells whether all devices of a claim are ready that have to be made ready before the pod is bound. It fails
+// devicesReady reports whether all devices of a claim are ready that have to be made ready before the pod is bound. It fails
 // if one never will be, and, if overdue tells to look at the time, if one should be by now.
 func (pl *Plugin) devicesReady(claim *resourceapi.ResourceClaim, overdue bool) (bool, error) {
 	if claim.Status.Allocation == nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// AppendFilterKey implements framework.FilterKeyPlugin. The answer about a node hangs on what the claims ask for, on
+// AppendFilterKey implements framework.FilterKeyPlugin. The answer about a node depends on what the claims ask for, on
 // device classes, on the node, on the pools that it shares with others, and on those that are its own. The key has all but
 // the last: when they change, the manager has the node count as changed (see devices.Options). There is no key for claims
-// whose devices are in the way if they can't be used on some node, because PostFilter wants to know which these are, and
+// whose devices are the blockers if they can't be used on some node, because PostFilter wants to know which these are, and
 // none for devices that have to be made ready in time.
 func (pl *Plugin) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
 	s, err := readState(state)

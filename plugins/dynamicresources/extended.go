@@ -39,7 +39,7 @@ func (pl *Plugin) servedResources(pod *v1.Pod) map[v1.ResourceName]int64 {
 	return requested
 }
 
-// mentionsExtended tells whether a pod may ask for an extended resource: most ask for none, and pay no more than this.
+// mentionsExtended reports whether a pod may ask for an extended resource: most ask for none, and pay no more than this.
 func mentionsExtended(pod *v1.Pod) bool {
 	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {

@@ -40,7 +40,7 @@ func (pl *Plugin) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	return nil
 }
 
-// choose chooses devices on a node. It returns nothing if nothing is to be chosen, and beside the choice the indexes of
+// choose chooses devices on a node. It returns nothing if nothing is to be chosen, and in addition to the choice the indexes of
 // the claims whose devices can't be used there.
 func (pl *Plugin) choose(ctx context.Context, s *podState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (*nodeAllocation, []int, *fwk.Status) {
 	chosen := &nodeAllocation{}
@@ -132,7 +132,7 @@ func (pl *Plugin) allocatorFor(view *devices.View) (structured.Allocator, error)
 	return structured.NewAllocator(context.Background(), pl.switches.Allocation(), view.State, pl.classes, view.Slices, pl.expressions)
 }
 
-// usableOn tells whether the devices of an allocated claim can be used on a node: they can be reached, and if they had to
+// usableOn reports whether the devices of an allocated claim can be used on a node: they can be reached, and if they had to
 // be made ready that has not failed.
 func (pl *Plugin) usableOn(c *podClaim, node *v1.Node) bool {
 	if c.selector != nil && !c.selector.Match(node) {
@@ -145,7 +145,7 @@ func (pl *Plugin) usableOn(c *podClaim, node *v1.Node) bool {
 	return err == nil && (ready || !pl.timedOut(c.claim))
 }
 
-// timedOut tells whether the devices of a claim should have been ready by now.
+// timedOut reports whether the devices of a claim should have been ready by now.
 func (pl *Plugin) timedOut(claim *resourceapi.ResourceClaim) bool {
 	since := claim.Status.Allocation.AllocationTimestamp
 	return since != nil && pl.clock.Now().After(since.Add(pl.bindingTimeout))

@@ -27,7 +27,7 @@
 //
 // # What is kept
 //
-// With a [devices.Manager] behind the handle, the answer about a node hangs on what the pod asks for, the node, and the
+// With a [devices.Manager] behind the handle, the answer about a node depends on what the pod asks for, the node, and the
 // pools that it sees; see AppendFilterKey. Other managers, such as that of an autoscaler, are asked for everything in
 // every cycle.
 package dynamicresources
@@ -151,8 +151,8 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	return pl, nil
 }
 
-// useClock takes the clock of a handle that has one. If that only moves when no plugin is at work, as in a simulation, to
-// wait for anything would be to wait for ever.
+// useClock takes the clock of a handle that has one. If that only moves when no plugin runs, as in a simulation, to
+// wait for anything would be to wait forever.
 func (pl *Plugin) useClock(handle fwk.Handle) {
 	timed, ok := handle.(interface {
 		Clock() clock.WithDelayedExecution
@@ -175,7 +175,7 @@ func rejected(reason string) *fwk.Status {
 
 func describe(claim *resourceapi.ResourceClaim) string { return claim.Namespace + "/" + claim.Name }
 
-// errNoManager is why pods with claims are rejected where nobody knows about devices.
+// errNoManager is why pods with claims are rejected where there is no device manager.
 func errNoManager(pod *v1.Pod) error {
 	return fmt.Errorf("pod %s/%s has resource claims, but the framework has no manager of devices: "+
 		"set its option DRAManager to one made with devices.New", pod.Namespace, pod.Name)

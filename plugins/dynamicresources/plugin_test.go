@@ -44,7 +44,7 @@ func inWorld(t *testing.T, objects []apiruntime.Object, test func(*testing.T, *w
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, client: fake.NewClientset(objects...)}
-		// The informer of claims lags for ever: it has what there is at the beginning.
+		// The informer of claims lags forever: it has what there is at the beginning.
 		w.client.PrependWatchReactor("resourceclaims", clienttesting.DefaultWatchReactor(watch.NewFake(), nil))
 		factory := informers.NewSharedInformerFactory(w.client, 0)
 		manager, err := devices.New(t.Context(), devices.Options{Informers: factory})

@@ -14,7 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// PostFilter implements fwk.PostFilterPlugin: if devices of a claim are in the way that only this pod uses, they are given
+// PostFilter implements fwk.PostFilterPlugin: if the devices of a claim that only this pod uses are the blocker, they are given
 // back, so that others can be chosen. A claim for extended resources of an earlier attempt is deleted.
 func (pl *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	s, err := readState(state)
@@ -55,7 +55,7 @@ func (pl *Plugin) PodGroupPostFilter(
 	return nil, fwk.NewStatus(fwk.Unschedulable)
 }
 
-// onlyFor tells whether a claim is reserved for nobody but, perhaps, a pod.
+// onlyFor reports whether a claim is reserved for no pod but, perhaps, this one.
 func onlyFor(claim *resourceapi.ResourceClaim, pod *v1.Pod) bool {
 	users := claim.Status.ReservedFor
 	return len(users) == 0 || len(users) == 1 && users[0].UID == pod.UID

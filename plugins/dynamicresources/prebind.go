@@ -158,7 +158,7 @@ func (pl *Plugin) writeClaim(ctx context.Context, c *podClaim, claim *resourceap
 	return updated, nil
 }
 
-// sameDevices tells whether an allocation is one that an earlier attempt wrote, whose answer did not arrive.
+// sameDevices reports whether an allocation is one that an earlier attempt wrote, whose answer did not arrive.
 func sameDevices(written, wanted *resourceapi.AllocationResult) bool {
 	return equality.Semantic.DeepEqual(written.Devices.Results, wanted.Devices.Results)
 }
@@ -184,7 +184,7 @@ func (pl *Plugin) show(ctx context.Context, c *podClaim) error {
 	})
 }
 
-// deleteClaim deletes a claim for extended resources, whose finalizer nobody else takes away.
+// deleteClaim deletes a claim for extended resources, whose finalizer no other component removes.
 func (pl *Plugin) deleteClaim(ctx context.Context, claim *resourceapi.ResourceClaim) error {
 	api := pl.client.ResourceV1().ResourceClaims(claim.Namespace)
 	again := false

@@ -140,5 +140,5 @@ func (pl *Plugin) newAllocator(ctx context.Context) (structured.Allocator, error
 	return structured.NewAllocator(ctx, pl.switches.Allocation(), *state, pl.classes, listed, pl.expressions)
 }
 
-// isConflicting tells whether a manager failed because claims changed while it looked at them.
+// isConflicting reports whether a manager failed because claims changed while it looked at them.
 func isConflicting(err error) bool { return err.Error() == "conflicting concurrent modification" }

@@ -108,7 +108,7 @@ func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 		deleted, err = v.evict(ctx, e, last)
 	}
 	if err != nil {
-		logger.Error(err, "Preempting pods failed; trying again to schedule the pod that they are in the way of",
+		logger.Error(err, "Preempting pods failed; trying again to schedule the pod that they make room for",
 			"pod", klog.KObj(e.preemptor), "node", e.node)
 	}
 	v.mu.Lock()

@@ -44,7 +44,7 @@ func (s *selection) measure(ctx context.Context, groups []group, report *Report,
 	return errors.Join(append(failures, ctx.Err())...)
 }
 
-// lacks tells whether work is selected and has not been done.
+// lacks reports whether work is selected and has not been done.
 func (m *measurement) lacks(w *work) bool {
 	return m.wants(w) && !slices.ContainsFunc(m.report.Rows, func(r Row) bool { return r.name() == w.name() })
 }

@@ -40,7 +40,7 @@ type selection struct {
 	profiles string
 }
 
-// quick tells whether only quick rows are measured.
+// quick reports whether only quick rows are measured.
 func (s *selection) quick() bool { return !s.full && s.rows == nil }
 
 func (s *selection) wants(w *work) bool {
@@ -50,7 +50,7 @@ func (s *selection) wants(w *work) bool {
 	return s.full || w.quick
 }
 
-// takesPart tells whether a contender does work. Looking at all nodes takes kube-scheduler so long that it is no quick work.
+// takesPart reports whether a contender does work. Looking at all nodes takes kube-scheduler so long that it is no quick work.
 func (s *selection) takesPart(who Contender, w *work) bool {
 	if w.runs[who] == nil || s.quick() && who == KubeSchedulerAllNodes {
 		return false

@@ -54,7 +54,7 @@ func TestMissingRulesAreNamed(t *testing.T) {
 	}
 }
 
-// named tells whether a line of the log names one of the permissions of the rule.
+// named reports whether a line of the log names one of the permissions of the rule.
 func named(log string, rule rbacv1.PolicyRule) bool {
 	for line := range strings.Lines(log) {
 		line = strings.ReplaceAll(line, `\"`, `"`)

@@ -85,7 +85,7 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
-// Ended tells whether the process is gone.
+// Ended reports whether the process is gone.
 func (p *Process) Ended() bool {
 	select {
 	case <-p.ended:

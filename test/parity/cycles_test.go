@@ -351,7 +351,7 @@ func (s *ourScheduler) settle(failBinding bool) {
 	}
 }
 
-// asGood tells whether a node is as good as the one that kube-scheduler took, for it chooses at random between equals.
+// asGood reports whether a node is as good as the one that kube-scheduler took, for it chooses at random between equals.
 func (s *ourScheduler) asGood(node string) bool {
 	switch {
 	case len(s.their.totals) > 0:
@@ -426,7 +426,7 @@ func (s *ourScheduler) feasible(pod *v1.Pod) *v1.Pod {
 	return changed
 }
 
-// claimsOn tells whether a pod on a node has volumes. Whether the claims of pods on unknown nodes are in use depends, in
+// claimsOn reports whether a pod on a node has volumes. Whether the claims of pods on unknown nodes are in use depends, in
 // kube-scheduler, on what else has changed since; see docs/differences.md.
 func (s *ourScheduler) claimsOn(node string) bool {
 	informer, _ := s.world.of(&v1.Pod{})

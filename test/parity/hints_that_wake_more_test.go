@@ -25,7 +25,7 @@ import (
 // docs/differences.md says why. Where it can, it asks kube-scheduler's hint about the same case without what makes the
 // difference, so that nothing else gets through.
 
-// wakesMore tells whether Rouse may wake the pod although kube-scheduler's hint leaves it asleep.
+// wakesMore reports whether Rouse may wake the pod although kube-scheduler's hint leaves it asleep.
 func (h hints) wakesMore(c hintCase) bool {
 	switch h.plugin.Name() {
 	case "NodeAffinity":
@@ -52,10 +52,10 @@ func (h hints) wakesMore(c hintCase) bool {
 	return false
 }
 
-// theirsWakes tells whether kube-scheduler's hint wakes the pod of another case.
+// theirsWakes reports whether kube-scheduler's hint wakes the pod of another case.
 func (h hints) theirsWakes(c hintCase) bool { return h.their(c) == fwk.Queue.String() }
 
-// violatesAddedAffinity tells whether the affinity that a profile adds keeps all pods off a node.
+// violatesAddedAffinity reports whether the affinity that a profile adds keeps all pods off a node.
 func violatesAddedAffinity(plugin fwk.Plugin, node *v1.Node) bool {
 	nodeInfo := upstream.NewNodeInfo()
 	nodeInfo.SetNode(node)
@@ -63,7 +63,7 @@ func violatesAddedAffinity(plugin fwk.Plugin, node *v1.Node) bool {
 	return !status.IsSuccess()
 }
 
-// mayUse tells whether a node matches the node selector and the required node affinity of a pod.
+// mayUse reports whether a node matches the node selector and the required node affinity of a pod.
 func mayUse(pod *v1.Pod, node *v1.Node) bool {
 	matches, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)
 	return matches && err == nil
@@ -121,7 +121,7 @@ func withClaimsForEphemeral(c hintCase) hintCase {
 	return c
 }
 
-// limitsFewer tells whether a node loses a limit, or gets a driver that kube-scheduler's hint sees no room in.
+// limitsFewer reports whether a node loses a limit, or gets a driver that kube-scheduler's hint sees no room in.
 func limitsFewer(before, now *storagev1.CSINode) bool {
 	had, has := limits(before), limits(now)
 	for driver, limit := range had {
@@ -179,7 +179,7 @@ func (h hints) matchesAll(terms []fwk.AffinityTerm, pod *v1.Pod) bool {
 	return !slices.ContainsFunc(terms, func(term fwk.AffinityTerm) bool { return !term.Matches(pod, h.namespaces[pod.Namespace]) })
 }
 
-// leaves tells whether a node is no longer in a domain of some term that it was in.
+// leaves reports whether a node is no longer in a domain of some term that it was in.
 func leaves(terms []fwk.AffinityTerm, before, now *v1.Node) bool {
 	return slices.ContainsFunc(terms, func(term fwk.AffinityTerm) bool {
 		former, had := before.Labels[term.TopologyKey]

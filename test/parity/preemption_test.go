@@ -42,7 +42,7 @@ type preemptionOutcome struct {
 	Requests  []string
 	Events    []string
 	Activated []string
-	// Held tells whether the pod was held back before and after the eviction.
+	// Held reports whether the pod was held back before and after the eviction.
 	Held [2]bool
 }
 

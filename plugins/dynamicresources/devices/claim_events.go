@@ -9,7 +9,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-// claimHandler is somebody who hears of the changes of claims.
+// claimHandler is told about changes of claims.
 type claimHandler struct {
 	clientcache.ResourceEventHandler
 	manager *Manager

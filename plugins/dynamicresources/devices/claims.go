@@ -267,7 +267,7 @@ func (m *Manager) indexExtended(old, current *resourceapi.ResourceClaim) {
 	}
 }
 
-// isOlder tells whether a claim is an older version of another. Versions that can't be compared are not.
+// isOlder reports whether a claim is an older version of another. Versions that can't be compared are not.
 func isOlder(claim, than *resourceapi.ResourceClaim) bool {
 	order, err := resourceversion.CompareResourceVersion(claim.ResourceVersion, than.ResourceVersion)
 	return err == nil && order < 0
@@ -276,7 +276,7 @@ func isOlder(claim, than *resourceapi.ResourceClaim) bool {
 // InMemoryName is the name of a claim for extended resources that is not written yet. No object can have it.
 const InMemoryName = "<extended-resources>"
 
-// IsInMemory tells whether a claim is one for extended resources that is not written yet.
+// IsInMemory reports whether a claim is one for extended resources that is not written yet.
 func IsInMemory(claim *resourceapi.ResourceClaim) bool { return claim.Name == InMemoryName }
 
 // extendedOwner returns the UID of the controller of a claim for extended resources; empty for all other claims.
@@ -290,7 +290,7 @@ func extendedOwner(claim *resourceapi.ResourceClaim) types.UID {
 	return ""
 }
 
-// IsExtendedClaimOf tells whether a claim was made for the extended resources of a pod.
+// IsExtendedClaimOf reports whether a claim was made for the extended resources of a pod.
 func IsExtendedClaimOf(claim *resourceapi.ResourceClaim, pod *v1.Pod) bool {
 	if claim.Namespace != pod.Namespace || extendedOwner(claim) != pod.UID {
 		return false

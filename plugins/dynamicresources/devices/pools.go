@@ -52,7 +52,7 @@ func newPool(id poolID) *pool {
 
 func (p *pool) empty() bool { return len(p.slices) == 0 && len(p.devices) == 0 && len(p.shares) == 0 }
 
-// shared tells whether more than one node may see the pool.
+// shared reports whether more than one node may see the pool.
 func (p *pool) shared() bool { return len(p.slices) > 0 && p.node == "" }
 
 // arrange is called when the slices have changed.

@@ -50,7 +50,7 @@ func (m *Manager) sliceChanged(old, current *resourceapi.ResourceSlice) {
 	m.touch(affected)
 }
 
-// withPool changes a pool and everything that hangs on it. The nodes that saw it, or see it now, and no other node does,
+// withPool changes a pool and everything that depends on it. The nodes that saw it, or see it now, and no other node does,
 // are added to those that are affected. The caller holds the lock.
 func (m *Manager) withPool(id poolID, affected sets.Set[string], change func(*pool)) {
 	p := m.pools[id]

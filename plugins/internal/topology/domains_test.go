@@ -49,7 +49,7 @@ func check(t *testing.T, d *topology.Domains, nodes *fixture.IndexedNodes) {
 		info := nodes.NodeAt(index)
 		if info == nil {
 			if domain != topology.None {
-				t.Errorf("slot %d without a node is in domain %d", index, domain)
+				t.Errorf("node index %d without a node is in domain %d", index, domain)
 			}
 			continue
 		}
@@ -58,7 +58,7 @@ func check(t *testing.T, d *topology.Domains, nodes *fixture.IndexedNodes) {
 			lacking++
 		}
 		if ok != (domain != topology.None) || ok && d.Number(value) != domain {
-			t.Errorf("slot %d with zone %q is in domain %d, want %d", index, value, domain, d.Number(value))
+			t.Errorf("node index %d with zone %q is in domain %d, want %d", index, value, domain, d.Number(value))
 		}
 		if ok {
 			values[value] = domain

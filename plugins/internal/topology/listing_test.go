@@ -29,7 +29,7 @@ func TestSlotsOf(t *testing.T) {
 		{"a copy, in which nodes may differ", &nodes, slices.Clone(list), false},
 		{"other nodes, as many", &nodes, other, false},
 		{"fewer nodes", &nodes, list[:1], false},
-		{"a snapshot without slots", (&fixture.Handle{}).SnapshotSharedLister(), list, false},
+		{"a snapshot without node indexes", (&fixture.Handle{}).SnapshotSharedLister(), list, false},
 		{"no snapshot", nil, list, false},
 	}
 	for _, tt := range tests {
@@ -43,7 +43,7 @@ func TestSlotsOf(t *testing.T) {
 			}
 			for index, node := range tt.nodes {
 				if found.NodeAt(index) != node {
-					t.Errorf("slot %d has node %s, want %s", index, found.NodeAt(index).Node().Name, node.Node().Name)
+					t.Errorf("node index %d has node %s, want %s", index, found.NodeAt(index).Node().Name, node.Node().Name)
 				}
 			}
 		})

@@ -16,7 +16,7 @@ type ChangeLog struct {
 }
 
 // CatchUp enters what changed in the snapshot since the last call. Of changes long past only the fact is kept; see
-// since.
+// Since.
 func (l *ChangeLog) CatchUp(nodes framework.IndexedSnapshot) {
 	if l.nodes != nodes { // another cluster: whatever is known of the old one is out of date
 		l.nodes, l.generation = nodes, 0

@@ -34,7 +34,7 @@ func Handler(pods listersv1.PodLister, leading func() bool) http.Handler {
 	})
 }
 
-// collector makes the series anew for every request.
+// collector makes the series again for every request.
 type collector struct {
 	metrics.BaseStableCollector
 	pods           listersv1.PodLister
