@@ -10,10 +10,9 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// AppendFilterKey appends everything that the Filter plugins read of a pod for which PreFilter has run, such that for pods
-// with equal keys the answer of all of them depends on the node info alone, and still does when pods are taken from the node
-// or added. It returns false if there is no such key, because some plugin looks at more. Plugins get it by asserting the
-// type of their handle.
+// AppendFilterKey implements framework.ExtendedHandle. It appends everything that the Filter plugins read of a pod for which
+// PreFilter has run, such that for pods with equal keys the answer of all of them depends on the node info alone, also after
+// pods are removed from the node or added. It returns false if there is no such key, because a plugin reads more.
 func (f *Framework) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, ok bool) {
 	pass := f.startPass(context.Background(), MethodFilter, state, pod)
 	var failure *fwk.Status // of a plugin that panics: it has no key

@@ -124,20 +124,16 @@ func (f *Framework) APICacher() fwk.APICacher { return nil }
 // PodGroupManager implements fwk.Handle.
 func (f *Framework) PodGroupManager() fwk.PodGroupManager { return f.options.PodGroupManager }
 
-// Go starts a task that outlives the cycle, see [Options]. It is not part of fwk.Handle; a plugin that wants it asserts
-// that its handle is an interface{ Go(task func()) } and otherwise starts a goroutine. The task gets no context: it must
-// not use that of the cycle, unless by context.WithoutCancel.
+// Go implements framework.ExtendedHandle: it starts a task that outlives the cycle, see [Options].
 func (f *Framework) Go(task func()) { f.options.Go(task) }
 
-// Clock returns the clock of the options, or the real one. It is not part of fwk.Handle; a plugin that measures time, or
-// writes it down, asserts that its handle is an interface{ Clock() clock.WithDelayedExecution }.
+// Clock implements framework.ExtendedHandle: the clock of the options, or the real one.
 func (f *Framework) Clock() clock.WithDelayedExecution { return f.options.Clock }
 
 // Metrics implements framework.ExtendedHandle: the metrics of the options, which may be nil.
 func (f *Framework) Metrics() any { return f.options.Metrics }
 
-// Seed returns the seed of the options. It is not part of fwk.Handle; a plugin that chooses at random asserts that its
-// handle is an interface{ Seed() uint64 }.
+// Seed implements framework.ExtendedHandle: the seed of the options.
 func (f *Framework) Seed() uint64 { return f.options.Seed }
 
 // silentRecorder drops events.

@@ -18,7 +18,6 @@ import (
 	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/utils/clock"
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/rouse-scheduler/rouse/framework"
@@ -135,17 +134,12 @@ func TestFactoriesGetTheHandle(t *testing.T) {
 	}
 }
 
-// Plugins reach what is not in the official handle by asking for just that.
-func TestHandleBeyondTheOfficialOne(t *testing.T) {
-	type extended interface {
-		Go(task func())
-		Clock() clock.WithDelayedExecution
-		Seed() uint64
-	}
+// Plugins reach what the official handle lacks through the documented extension.
+func TestExtendedHandle(t *testing.T) {
 	var queued []func()
 	timing := testclock.NewFakeClock(epoch())
 	options := runtime.Options{Go: func(task func()) { queued = append(queued, task) }, Clock: timing, Seed: 7}
-	handle, ok := fwk.Handle(build(t, options, nil)).(extended)
+	handle, ok := fwk.Handle(build(t, options, nil)).(framework.ExtendedHandle)
 	if !ok {
 		t.Fatal("the handle lacks a method")
 	}
@@ -161,7 +155,7 @@ func TestHandleBeyondTheOfficialOne(t *testing.T) {
 		t.Error("another task was queued")
 	}
 
-	byDefault := fwk.Handle(build(t, runtime.Options{}, nil)).(extended)
+	byDefault := fwk.Handle(build(t, runtime.Options{}, nil)).(framework.ExtendedHandle)
 	finished := make(chan struct{})
 	byDefault.Go(func() { close(finished) })
 	<-finished

@@ -30,8 +30,8 @@ func (noMetrics) DevicesBound(string, []string, string, time.Duration) {}
 // metricsOf returns the metrics of a framework, as far as they are about devices. Other frameworks than this module's have
 // none.
 func metricsOf(handle fwk.Handle) Metrics {
-	if measured, ok := handle.(framework.ExtendedHandle); ok {
-		if metrics, ok := measured.Metrics().(Metrics); ok {
+	if extended, ok := handle.(framework.ExtendedHandle); ok {
+		if metrics, ok := extended.Metrics().(Metrics); ok {
 			return metrics
 		}
 	}

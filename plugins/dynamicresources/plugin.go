@@ -131,11 +131,11 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		return pl, nil
 	}
 	pl.client, pl.recorder = handle.ClientSet(), handle.EventRecorder()
-	pl.useClock(handle)
 	pl.profile = handle.ProfileName()
 	pl.snapshot, pl.start = handle.SnapshotSharedLister(), func(task func()) { go task() }
-	if starter, ok := handle.(interface{ Go(task func()) }); ok {
-		pl.start = starter.Go
+	if extended, ok := handle.(framework.ExtendedHandle); ok {
+		pl.start = extended.Go
+		pl.useClock(extended.Clock())
 	}
 	manager := handle.SharedDRAManager()
 	pl.claims, pl.slices, pl.classes = manager.ResourceClaims(), manager.ResourceSlices(), manager.DeviceClasses()
@@ -151,17 +151,11 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	return pl, nil
 }
 
-// useClock takes the clock of a handle that has one. If that only moves when no plugin runs, as in a simulation, to
-// wait for anything would be to wait forever.
-func (pl *Plugin) useClock(handle fwk.Handle) {
-	timed, ok := handle.(interface {
-		Clock() clock.WithDelayedExecution
-	})
-	if !ok {
-		return
-	}
-	pl.clock = timed.Clock()
-	stands, ok := pl.clock.(interface{ StandsStill() bool })
+// useClock replaces the real clock. If the new one moves only while no plugin is running, as in a simulation, to wait for
+// anything would be to wait forever.
+func (pl *Plugin) useClock(replacement clock.PassiveClock) {
+	pl.clock = replacement
+	stands, ok := replacement.(interface{ StandsStill() bool })
 	pl.standsStill = ok && stands.StandsStill()
 }
 

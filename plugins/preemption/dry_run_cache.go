@@ -21,11 +21,6 @@ import (
 // maxCachedKeys is for how many filter keys dry runs are cached. When there are more, all are dropped.
 const maxCachedKeys = 8
 
-// filterKeyAppender is a handle that knows what Filter plugins read of a pod, as that of this module's runtime.
-type filterKeyAppender interface {
-	AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) ([]byte, bool)
-}
-
 // dryRunCache has the results of dry runs, until something changes on the node or in the budgets. Pods alike would have
 // the same victims there. The zero value is ready.
 type dryRunCache struct {
@@ -41,16 +36,16 @@ type dryRunCache struct {
 // value if it is not known. The list is nil if nothing can be known, because the dry run depends on more than the pod, the
 // node and the budgets. Searches that know something run one at a time.
 func (k *dryRunCache) use(e *Evaluator, state fwk.CycleState, pod *v1.Pod, budgets []*policyv1.PodDisruptionBudget, search func(known []dryRun)) {
-	writer, canWrite := e.handle.(filterKeyAppender)
+	extended, isExtended := e.handle.(framework.ExtendedHandle)
 	hooks, byDefault := e.hooks.(*DefaultHooks)
 	nodes, hasIndexes := e.handle.SnapshotSharedLister().(framework.IndexedSnapshot)
-	if !canWrite || !byDefault || !hooks.defaultRules || !hasIndexes || len(e.handle.Extenders()) > 0 {
+	if !isExtended || !byDefault || !hooks.defaultRules || !hasIndexes || len(e.handle.Extenders()) > 0 {
 		search(nil)
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	key, ok := writer.AppendFilterKey(k.key[:0], state, pod)
+	key, ok := extended.AppendFilterKey(k.key[:0], state, pod)
 	k.key = binary.LittleEndian.AppendUint32(key, uint32(corev1helpers.PodPriority(pod)))
 	if !ok {
 		search(nil)

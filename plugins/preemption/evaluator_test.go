@@ -11,7 +11,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/preemption"
-	"github.com/rouse-scheduler/rouse/runtime"
 )
 
 func TestNewEvaluator(t *testing.T) {
@@ -64,5 +63,3 @@ func TestNoClient(t *testing.T) {
 		t.Errorf("activated %q, want the preemptor once", got)
 	}
 }
-
-var _ interface{ Go(func()) } = &runtime.Framework{}

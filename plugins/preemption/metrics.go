@@ -29,10 +29,10 @@ func (nopMetrics) PreemptionAttempted()               {}
 func (nopMetrics) VictimsChosen(int)                  {}
 func (nopMetrics) EvictionEnded(error, time.Duration) {}
 
-// metricsOf is one of the functions that ask a handle for what the official interface does not have.
+// metricsOf returns the metrics of the handle, as far as they are about preemption, or metrics that measure nothing.
 func metricsOf(handle fwk.Handle) Metrics {
-	if measured, ok := handle.(framework.ExtendedHandle); ok {
-		if metrics, ok := measured.Metrics().(Metrics); ok {
+	if extended, ok := handle.(framework.ExtendedHandle); ok {
+		if metrics, ok := extended.Metrics().(Metrics); ok {
 			return metrics
 		}
 	}

@@ -153,13 +153,11 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 // standsStill reports whether the clock of the handle only moves when no plugin is running, as in a simulation. To wait for
 // anything would be to wait forever.
 func standsStill(handle fwk.Handle) bool {
-	timed, ok := handle.(interface {
-		Clock() clock.WithDelayedExecution
-	})
+	extended, ok := handle.(framework.ExtendedHandle)
 	if !ok {
 		return false
 	}
-	stands, ok := timed.Clock().(interface{ StandsStill() bool })
+	stands, ok := extended.Clock().(interface{ StandsStill() bool })
 	return ok && stands.StandsStill()
 }
 
