@@ -19,7 +19,7 @@ EXAMPLES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build release test check bench bench-full microbench fuzz parity audit cluster
+.PHONY: help build release api test check bench bench-full microbench fuzz parity audit cluster
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ release: ## build bin/release: a binary for each platform, and their checksums
 			-o bin/release/rouse-$$os-$$arch ./cmd/rouse || exit 1; \
 	done
 	@cd bin/release && sha256sum rouse-* > sha256sums.txt
+
+api: ## write testdata/api.txt, the list of everything that is exported
+	$(GO) test -vet=off -run TestExportedAPI . -update
 
 test: ## check the import rules, then run every test with the race detector; examples, parity and a real API server included
 	$(GO) test -vet=off .

@@ -76,11 +76,11 @@ func TestWhatANodeInfoReturnsIsTheCallers(t *testing.T) {
 				plugins.Go(func() {
 					mine := n.Snapshot()
 					again := mine.Snapshot()
-					kept := mine.GetPods()
+					_ = mine.GetPods()
 					abuse(mine)
 					check("the copy of a copy", again.(*framework.NodeInfo))
 					mine = n.Snapshot()
-					kept = mine.GetPods()
+					kept := mine.GetPods()
 					for _, pod := range kept { // which goes on while they are removed
 						if err := mine.RemovePod(klog.Logger{}, pod.GetPod()); err != nil {
 							t.Error(err)

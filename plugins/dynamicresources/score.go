@@ -56,7 +56,7 @@ func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
 
 // NormalizeScore implements fwk.ScoreExtensions.
 func (pl *Plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
-	return framework.DefaultNormalizeScore(fwk.MaxNodeScore, false, scores)
+	return framework.DefaultNormalizeScore(fwk.MaxScore, false, scores)
 }
 
 // scoreAlternatives is the sum over the requests with alternatives: the first gives most.
