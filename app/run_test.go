@@ -169,7 +169,7 @@ clientConnection: {contentType: application/json}, profiles: [{plugins: {multiPo
 	return start(t, server, []string{"--config=" + config, open}, app.WithPlugin("KindWatcher", factory))
 }
 
-// TestRunWithoutAKind is about kinds that nobody defined yet, and those of the core group that may not be read.
+// TestRunWithoutAKind is about kinds that are not defined yet, and those of the core group that may not be read.
 func TestRunWithoutAKind(t *testing.T) {
 	for resource, plural := range map[fwk.EventResource]string{"racks.v1.example.com": "racks", "configmaps.v1.": "configmaps"} {
 		t.Run(plural, func(t *testing.T) {

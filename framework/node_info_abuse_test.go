@@ -50,7 +50,7 @@ func abuse(n fwk.NodeInfo) {
 }
 
 // TestWhatANodeInfoReturnsIsTheCallers lets plugins misuse a node info in every state, and every copy of it, from several
-// goroutines, while its successor changes. Nobody else may see it; the race detector finds what would only crash sometimes.
+// goroutines, while its successor changes. No other reader may see it; the race detector finds what would only crash sometimes.
 func TestWhatANodeInfoReturnsIsTheCallers(t *testing.T) {
 	images := map[string]*fwk.ImageStateSummary{"nginx": {Size: 7, NumNodes: 2}}
 	want := busyNode()

@@ -148,7 +148,7 @@ func TestDeviceGoesToOnePod(t *testing.T) {
 	})
 }
 
-// What was chosen before the device went to somebody else is chosen anew, and not taken.
+// What was chosen before the device went to another claim is chosen again, and not taken.
 func TestReserveLooksAgain(t *testing.T) {
 	inWorld(t, oneGPU(), func(t *testing.T, w *world) {
 		state, status := w.filter(podOf("first", "a"))

@@ -174,13 +174,17 @@ type classLister struct {
 	lister resourcelisters.DeviceClassLister
 }
 
+// List implements fwk.DeviceClassLister.
 func (l classLister) List() ([]*resourceapi.DeviceClass, error) {
 	return l.lister.List(labels.Everything())
 }
+
+// Get implements fwk.DeviceClassLister.
 func (l classLister) Get(name string) (*resourceapi.DeviceClass, error) { return l.lister.Get(name) }
 
 type sliceLister struct{ tracker *tracker.Tracker }
 
+// ListWithDeviceTaintRules implements fwk.ResourceSliceLister.
 func (l sliceLister) ListWithDeviceTaintRules() ([]*resourceapi.ResourceSlice, error) {
 	return l.tracker.ListPatchedResourceSlices()
 }
