@@ -96,9 +96,9 @@ func TestExplainPodOfScheduler(t *testing.T) {
 		t.Errorf("without nodes: %v\n%s", err, text)
 	}
 	for pod, want := range map[string]string{
-		"shop/wed": `, or it has finished; did you mean "shop/web"?`,
-		"web":      `, or it has finished; did you mean "shop/web"?`,
-		"a/b":      "Z, or it has finished",
+		"shop/wed": `Z; did you mean "shop/web"?`,
+		"web":      `Z; did you mean "shop/web"?`,
+		"a/b":      "Z",
 	} {
 		if _, err := ask(pod); err == nil || !strings.HasPrefix(err.Error(), "there is no pod ") || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: got error %v, want one that ends with %q", pod, err, want)

@@ -26,7 +26,7 @@ func (p *process) Explain(ctx context.Context, namespace, name string, nodes int
 	explanation, err := p.explainer.Explain(ctx, namespace, name, nodes)
 	var missing *inspect.NoSuchPodError
 	if errors.As(err, &missing) {
-		return nil, fmt.Errorf("%w, or it has finished%s", err, suggestion(missing))
+		return nil, fmt.Errorf("%w%s", err, suggestion(missing))
 	}
 	return explanation, err
 }

@@ -97,7 +97,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			verb = "watch"
 		}
 		fail(w, http.StatusForbidden, "Forbidden", fmt.Sprintf("User \"u\" cannot %s resource %q in API group \"\" at the cluster scope", verb, resource))
-	case s.has(&s.absent, resource):
+	case s.has(&s.absent, resource), strings.Contains(r.URL.Path, "/pods/"): // no pod but those that are listed
 		fail(w, http.StatusNotFound, "NotFound", "the server could not find the requested resource")
 	default:
 		s.change(func() { s.asked = append(s.asked, resource) })

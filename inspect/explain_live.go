@@ -75,8 +75,8 @@ func (e *LiveExplainer) Watch(s *scheduler.Scheduler) { e.scheduler = s }
 func (e *LiveExplainer) Close() error { return e.profiles.Close() }
 
 // Explain explains a pod as it is now, with at most so many of the closest nodes. The error is a [*NoSuchPodError] if
-// the scheduler knows no such pod, as it does not know pods that have finished, or that of the context, if it ends while
-// other requests are answered.
+// there is no such pod, or that of the context, if it ends while other requests are answered. The scheduler does not watch
+// pods that have finished: whether a pod that it does not know is one of them is asked of the API server.
 func (e *LiveExplainer) Explain(ctx context.Context, namespace, name string, nodes int) (*Explanation, error) {
 	select {
 	case e.busy <- struct{}{}:
@@ -87,7 +87,7 @@ func (e *LiveExplainer) Explain(ctx context.Context, namespace, name string, nod
 	now := e.now()
 	pod := podNow(e.scheduler, namespace, name)
 	if pod == nil {
-		return nil, e.noSuchPod(namespace, name, now)
+		return e.explainUnknown(ctx, namespace, name, now)
 	}
 	s := &podSnapshot{
 		ctx: ctx, scheduler: e.scheduler, at: timeOfDay(now), formatTime: timeOfDay, pod: pod,
@@ -106,8 +106,11 @@ func (e *LiveExplainer) Explain(ctx context.Context, namespace, name string, nod
 }
 
 // now returns the time of the scheduler's clock.
-func (e *LiveExplainer) now() time.Time {
-	return e.scheduler.Profiles()[e.scheduler.Configuration().Profiles[0].SchedulerName].Clock().Now()
+func (e *LiveExplainer) now() time.Time { return e.framework().Clock().Now() }
+
+// framework returns the first profile, for what all profiles share.
+func (e *LiveExplainer) framework() *runtime.Framework {
+	return e.scheduler.Profiles()[e.scheduler.Configuration().Profiles[0].SchedulerName]
 }
 
 // timeOfDay formats a time as the API does.
@@ -168,6 +171,17 @@ func whyNotQueued(s *scheduler.Scheduler, pod *v1.Pod) string {
 
 // maxSuggestions is how many pods of a namespace are suggested in place of one that does not exist.
 const maxSuggestions = 1000
+
+// explainUnknown explains a pod that the scheduler does not know.
+func (e *LiveExplainer) explainUnknown(ctx context.Context, namespace, name string, now time.Time) (*Explanation, error) {
+	switch pod, err := finishedPod(ctx, e.framework().ClientSet(), namespace, name); {
+	case err != nil:
+		return nil, fmt.Errorf("%w, unless it has finished: %w", e.noSuchPod(namespace, name, now), err)
+	case pod != nil:
+		return explainFinished(pod, timeOfDay(now)), nil
+	}
+	return nil, e.noSuchPod(namespace, name, now)
+}
 
 // noSuchPod returns the error for a pod that does not exist, with those that may have been meant.
 func (e *LiveExplainer) noSuchPod(namespace, name string, now time.Time) error {

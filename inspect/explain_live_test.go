@@ -99,6 +99,17 @@ func TestLiveExplanationOfUnknownPod(t *testing.T) {
 	}
 }
 
+// TestLiveExplanationOfFinishedPod is about pods that the scheduler does not watch.
+func TestLiveExplanationOfFinishedPod(t *testing.T) {
+	cluster := explainedCluster(t, simulate.Options{})
+	cluster.replay(t, documents(node("n1", ""),
+		"{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {nodeName: n1, containers: [{name: c, image: i}]}, status: {phase: Failed, message: Evicted}}"))
+	got := cluster.explainLive(t, "web")
+	if got.Phase != "Failed" || got.Message != "Evicted" || got.Node != "n1" {
+		t.Errorf("the explanation is %+v, want that the pod failed on n1 because it was evicted", got)
+	}
+}
+
 // TestLiveExplanationWithoutPlugins has a plugin that can be built only once, as it takes a port, say.
 func TestLiveExplanationWithoutPlugins(t *testing.T) {
 	built := false

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -145,8 +144,12 @@ func (e *Explainer) Settled() {}
 // Explain explains the pod as it is now, with at most so many of the closest nodes. The error is a [*NoSuchPodError] if
 // there is no such pod.
 func (e *Explainer) Explain(nodes int) (*Explanation, error) {
-	if pod := e.finished(); pod != nil {
-		return finishedPod(pod, e.cluster.Now().String()), nil
+	finished, err := finishedPod(e.ctx, e.cluster.Client(), e.namespace, e.name)
+	switch {
+	case err != nil:
+		return nil, err
+	case finished != nil:
+		return explainFinished(finished, e.cluster.Now().String()), nil
 	}
 	state, found := e.cluster.Pod(e.namespace, e.name)
 	if !found {
@@ -170,25 +173,6 @@ func (e *Explainer) Explain(nodes int) (*Explanation, error) {
 		return s.scheduler.Profiles()[s.pod.Spec.SchedulerName], nodes, err
 	}
 	return s.explain(nodes), nil
-}
-
-// finished returns the pod if it has finished, in which case the scheduler does not watch it any more; nil otherwise.
-func (e *Explainer) finished() *v1.Pod {
-	pod, err := e.cluster.Client().CoreV1().Pods(e.namespace).Get(e.ctx, e.name, metav1.GetOptions{})
-	if err != nil || pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed {
-		return nil
-	}
-	return pod
-}
-
-// finishedPod explains a pod that has succeeded or failed.
-func finishedPod(pod *v1.Pod, at string) *Explanation {
-	return &Explanation{
-		Namespace: pod.Namespace, Name: pod.Name, SchedulerName: pod.Spec.SchedulerName, At: at,
-		Pool: simulate.PoolDeleted, Node: pod.Spec.NodeName, Phase: string(pod.Status.Phase), Message: pod.Status.Message,
-		PreemptedFor: []string{}, PendingPermitPlugins: []string{}, RejectedBy: []Rejection{}, RequeueEvents: []PluginEvents{}, RecentEvents: []RecentEvent{},
-		Everywhere: []Blocker{}, Nodes: []NodeBlockers{},
-	}
 }
 
 // timeOf turns a time of the clock into virtual time.
