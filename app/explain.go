@@ -115,6 +115,7 @@ func (p *program) addScenarioFlags(command *cobra.Command) *scenarioFlags {
 	f := &scenarioFlags{replay: p.newReplay(command)}
 	command.Flags().StringArrayVar(&f.paths, "scenario", nil, "file or folder to replay, as are further ones on the command line; - is standard input")
 	command.Flags().Var((*seconds)(&f.at), "at", "explain the pod as it is at this time since the start of the scenario, such as 25s; without it, at the end")
+	command.Flags().Lookup("at").DefValue = "" // the help names no default time
 	return f
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,15 +83,24 @@ func writeView[T any](command *cobra.Command, f *formFlag, view T, text func(io.
 	}
 }
 
-// styleFor returns how text looks on what w writes to: in colour and folded to the width if it is a terminal, unless
-// the environment asks for no colours (see no-color.org).
-func styleFor(w io.Writer) render.Style {
+// isTerminal reports whether what w writes to is a terminal.
+func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return render.Style{}
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// styleFor returns how text looks on what w writes to. On a terminal it is in colour, unless the environment asks for no
+// colours (see no-color.org), and folded to the terminal's width; elsewhere to COLUMNS, if the environment sets it.
+func styleFor(w io.Writer) render.Style {
+	if !isTerminal(w) {
+		columns, err := strconv.Atoi(os.Getenv("COLUMNS"))
+		if err != nil || columns < 0 {
+			columns = 0
+		}
+		return render.Style{Width: columns}
 	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil {
+	width, _, err := term.GetSize(int(w.(*os.File).Fd()))
+	if err != nil || width <= 0 {
 		width = 80
 	}
 	return render.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", Width: width}

@@ -145,11 +145,11 @@ func (s *simulation) streamTrace(command *cobra.Command, options *simulate.Optio
 		return func() error { return nil }
 	}
 	out := command.OutOrStdout()
-	style := styleFor(out)
+	style, terminal := styleFor(out), isTerminal(out)
 	buffered := bufio.NewWriter(out)
 	options.Observer = func(entry simulate.TraceEntry) {
 		buffered.WriteString(render.TraceLine(entry, style) + "\n") // an error is remembered for Flush
-		if style.Width > 0 {
+		if terminal {
 			buffered.Flush()
 		}
 	}
@@ -161,7 +161,7 @@ func (s *simulation) streamTrace(command *cobra.Command, options *simulate.Optio
 func showProgress(command *cobra.Command, options *simulate.Options, streams bool) *progressBar {
 	bar := &progressBar{w: io.Discard, start: time.Now()}
 	file, ok := command.ErrOrStderr().(*os.File)
-	printing := streams && styleFor(command.OutOrStdout()).Width > 0
+	printing := streams && isTerminal(command.OutOrStdout())
 	if !ok || printing || !term.IsTerminal(int(file.Fd())) {
 		return bar
 	}

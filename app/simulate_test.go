@@ -121,6 +121,20 @@ func TestSimulateText(t *testing.T) {
 	}
 }
 
+// TestTextIsFoldedToColumns is about output that goes to a file or another program.
+func TestTextIsFoldedToColumns(t *testing.T) {
+	for columns, folded := range map[string]bool{"": false, "80": true, "120": true, "0": false, "-1": false, "wide": false} {
+		t.Setenv("COLUMNS", columns)
+		longest := 0
+		for line := range strings.Lines(succeed(t, []string{"simulate", scenario(t)})) {
+			longest = max(longest, len(strings.TrimSpace(line)))
+		}
+		if limit := map[string]int{"80": 80, "120": 120}[columns]; folded != (longest <= max(limit, 120)) || folded && longest > limit {
+			t.Errorf("with COLUMNS=%q the longest line has %d columns", columns, longest)
+		}
+	}
+}
+
 func TestSimulateJSON(t *testing.T) {
 	path := scenario(t)
 	without := decode[documentedReport](t, succeed(t, []string{"simulate", "-o", "json", path}))
