@@ -144,20 +144,23 @@ func TestExplanationsFitTheTerminal(t *testing.T) {
 }
 
 func TestTraceLineAtWidths(t *testing.T) {
-	entry := simulate.TraceEntry{
-		At: 0, Pod: "default/web", What: simulate.WhatRejected, Plugin: "NodeAffinity,NodeResourcesFit",
-		Message: "0/4 nodes are available: 2 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/4 nodes are available: " +
-			"2 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.",
-	}
-	for _, width := range widths {
-		for line := range strings.Lines(render.TraceLine(entry, render.Style{Width: width})) {
-			if length := len([]rune(strings.TrimSuffix(line, "\n"))); length > width {
-				t.Errorf("at %d columns a line has %d: %s", width, length, line)
+	const message = "0/4 nodes are available: 2 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/4 nodes are " +
+		"available: 2 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
+	for name, entry := range map[string]simulate.TraceEntry{
+		"message":      {Pod: "default/web", What: simulate.WhatRejected, Plugin: "NodeAffinity,NodeResourcesFit", Message: message},
+		"many plugins": {Pod: "default/web", What: simulate.WhatRejected, Plugin: "NodeAffinity,NodePorts,NodeResourcesFit,NodeUnschedulable,TaintToleration,VolumeBinding", Message: message},
+		"event":        {Pod: "default/web", What: simulate.WhatWoken, Event: "TargetPodUpdatePodSchedulingGatesEliminated", Plugin: "SchedulingGates", Queue: simulate.PoolBackoff},
+	} {
+		for _, width := range widths {
+			for line := range strings.Lines(render.TraceLine(entry, render.Style{Width: width})) {
+				if length := len([]rune(strings.TrimSuffix(line, "\n"))); length > width {
+					t.Errorf("%s: at %d columns a line has %d: %s", name, width, length, line)
+				}
 			}
 		}
-	}
-	if got := render.TraceLine(entry, render.Style{}); strings.Contains(got, "\n") {
-		t.Errorf("without a width the entry is folded: %s", got)
+		if got := render.TraceLine(entry, render.Style{}); strings.Contains(got, "\n") {
+			t.Errorf("%s: without a width the entry is folded: %s", name, got)
+		}
 	}
 }
 

@@ -10,11 +10,34 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// TraceLine returns a line for something that happened to a pod: when, what, to which pod, and why. A message that is too
-// long for the width of the style goes below it, indented.
+// TraceLine returns a line for something that happened to a pod: when, what, to which pod, and why. What is too long for the
+// width of the style goes below it, indented.
 func TraceLine(entry simulate.TraceEntry, style Style) string {
+	head := fmt.Sprintf("%s  %s  %s", padLeft(entry.At.String(), 9), style.paint(colorOf(entry.What), padRight(string(entry.What), 9)), padRight(entry.Pod, 20))
+	cause := causeOf(entry, style)
+	line := strings.TrimRight(head+cause, " ")
+	whole := line
+	if entry.Message != "" {
+		whole += ": " + entry.Message
+	}
+	if style.Width <= 0 || visible(whole) <= style.Width {
+		return whole
+	}
+	const indent = "             "
+	if visible(line) >= style.Width {
+		cause = strings.Join(strings.Fields(strings.ReplaceAll(cause, ",", ", ")), " ")
+		folded := foldStyled(cause, max(style.Width-1-len(indent), 20)) // a colon may follow
+		line = strings.TrimRight(head, " ") + "\n" + indent + strings.ReplaceAll(folded, "\n", "\n"+indent)
+	}
+	if entry.Message == "" {
+		return line
+	}
+	return line + ":\n" + indent + style.paragraph(entry.Message, indent)
+}
+
+// causeOf returns what a line says after the pod, except for the message.
+func causeOf(entry simulate.TraceEntry, style Style) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s  %s", padLeft(entry.At.String(), 9), style.paint(colorOf(entry.What), padRight(string(entry.What), 9)), padRight(entry.Pod, 20))
 	switch {
 	case entry.Event != "" && entry.Plugin != "":
 		fmt.Fprintf(&b, "  by %s for %s", style.paint(cyan, entry.Event), entry.Plugin)
@@ -32,16 +55,11 @@ func TraceLine(entry simulate.TraceEntry, style Style) string {
 	if entry.Queue != "" {
 		fmt.Fprintf(&b, "  to %s", entry.Queue)
 	}
-	line := strings.TrimRight(b.String(), " ")
-	if entry.Message == "" {
-		return line
-	}
-	if style.Width <= 0 || columns(ansi.ReplaceAllString(line, ""))+2+columns(entry.Message) <= style.Width {
-		return line + ": " + entry.Message
-	}
-	const indent = "             "
-	return line + ":\n" + indent + style.paragraph(entry.Message, indent)
+	return b.String()
 }
+
+// visible returns how many columns a text takes, colours apart.
+func visible(text string) int { return columns(ansi.ReplaceAllString(text, "")) }
 
 func colorOf(what simulate.What) color {
 	switch what {
