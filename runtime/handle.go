@@ -5,6 +5,7 @@ package runtime
 
 import (
 	"context"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -126,6 +127,11 @@ func (f *Framework) PodGroupManager() fwk.PodGroupManager { return f.options.Pod
 
 // Go implements framework.ExtendedHandle: it starts a task that outlives the cycle, see [Options].
 func (f *Framework) Go(task func()) { f.options.Go(task) }
+
+// Wait implements framework.ExtendedHandle: it waits as the options say, or by the clock.
+func (f *Framework) Wait(ctx context.Context, duration time.Duration, early <-chan struct{}) error {
+	return f.options.Wait(ctx, duration, early)
+}
 
 // Clock implements framework.ExtendedHandle: the clock of the options, or the real one.
 func (f *Framework) Clock() clock.WithDelayedExecution { return f.options.Clock }

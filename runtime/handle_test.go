@@ -5,8 +5,11 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -138,13 +141,21 @@ func TestFactoriesGetTheHandle(t *testing.T) {
 func TestExtendedHandle(t *testing.T) {
 	var queued []func()
 	timing := testclock.NewFakeClock(epoch())
-	options := runtime.Options{Go: func(task func()) { queued = append(queued, task) }, Clock: timing, Seed: 7}
+	noTime := errors.New("no time passes")
+	options := runtime.Options{
+		Go:    func(task func()) { queued = append(queued, task) },
+		Wait:  func(context.Context, time.Duration, <-chan struct{}) error { return noTime },
+		Clock: timing, Seed: 7,
+	}
 	handle, ok := fwk.Handle(build(t, options, nil)).(framework.ExtendedHandle)
 	if !ok {
 		t.Fatal("the handle lacks a method")
 	}
 	if handle.Seed() != 7 || !handle.Clock().Now().Equal(timing.Now()) {
 		t.Error("the handle does not give what the options have")
+	}
+	if err := handle.Wait(t.Context(), time.Hour, nil); err != noTime {
+		t.Errorf("waiting gave %v, want the error of the options", err)
 	}
 	ran := false
 	handle.Go(func() { ran = true })
@@ -162,6 +173,27 @@ func TestExtendedHandle(t *testing.T) {
 	if byDefault.Clock() == nil || byDefault.Seed() != 0 {
 		t.Error("without options there is no real clock, or a seed")
 	}
+}
+
+// Without the option, plugins wait by the clock, until something happens earlier or the context ends.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handle := fwk.Handle(build(t, runtime.Options{}, nil)).(framework.ExtendedHandle)
+		check := func(ctx context.Context, early <-chan struct{}, want time.Duration, wantErr error) {
+			t.Helper()
+			start := time.Now()
+			if err, took := handle.Wait(ctx, time.Minute, early), time.Since(start); err != wantErr || took != want {
+				t.Errorf("got %v after %v, want %v after %v", err, took, wantErr, want)
+			}
+		}
+		check(t.Context(), nil, time.Minute, nil)
+		early := make(chan struct{})
+		time.AfterFunc(time.Second, func() { close(early) })
+		check(t.Context(), early, time.Second, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		check(ctx, make(chan struct{}), 2*time.Second, context.DeadlineExceeded)
+	})
 }
 
 func TestLess(t *testing.T) {

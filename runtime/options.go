@@ -4,6 +4,9 @@
 package runtime
 
 import (
+	"context"
+	"time"
+
 	"k8s.io/client-go/informers"
 	clientset "k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
@@ -11,6 +14,8 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // Options is what a framework offers its plugins and how it runs them. Every field may be left out.
@@ -53,6 +58,8 @@ type Options struct {
 	// Go starts a task of a plugin that outlives the cycle, such as the eviction of pods; nil means a new goroutine. A
 	// simulation collects the tasks and runs them in order. Nothing waits for them.
 	Go func(task func())
+	// Wait is how plugins wait inside an extension point, see framework.ExtendedHandle; nil means by the clock.
+	Wait func(ctx context.Context, duration time.Duration, early <-chan struct{}) error
 	// Seed is where plugins that choose at random begin. Equal seeds make equal choices.
 	Seed uint64
 
@@ -113,6 +120,9 @@ func (o Options) withDefaults(schedulerName string) Options {
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
+	}
+	if o.Wait == nil {
+		o.Wait = framework.WaitOn(o.Clock)
 	}
 	return o
 }

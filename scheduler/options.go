@@ -4,6 +4,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -63,6 +64,8 @@ type Options struct {
 	// the others wait for their turn. Tasks of one pod's binding never overlap. Before it returns, [Scheduler.Run] waits for
 	// all of them.
 	Go func(task func())
+	// Wait is how plugins wait inside an extension point, see framework.ExtendedHandle; nil means by the clock.
+	Wait func(ctx context.Context, duration time.Duration, early <-chan struct{}) error
 	// Observer is told about attempts and bindings; nil means no observer.
 	Observer Observer
 	// QueueObserver is told about every move in the queue; nil means no observer.

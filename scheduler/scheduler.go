@@ -116,6 +116,7 @@ func (s *Scheduler) buildProfiles(ctx context.Context) error {
 		PodGroupManager:  cache.NoPodGroups{},
 		Clock:            o.Clock,
 		Go:               s.startTask,
+		Wait:             o.Wait,
 		Seed:             o.Seed,
 		Calls:            o.Calls,
 		PluginFailed:     o.Observer.PluginFailed,

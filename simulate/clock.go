@@ -5,6 +5,8 @@ package simulate
 
 import (
 	"container/heap"
+	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -37,8 +39,11 @@ func (c *virtualClock) Now() time.Time {
 // Since implements clock.PassiveClock.
 func (c *virtualClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// StandsStill tells plugins that no time passes while one of them waits for something, which would thus never come.
-func (c *virtualClock) StandsStill() bool { return true }
+// waitForNothing is how plugins wait in a simulation: not at all. Everything runs in one goroutine, so that what a plugin
+// waits for could only happen after it returns.
+func waitForNothing(context.Context, time.Duration, <-chan struct{}) error {
+	return fmt.Errorf("nothing changes in a simulation while a plugin waits: %w", context.DeadlineExceeded)
+}
 
 // moveTo moves the time on without firing anything; a time that has passed already changes nothing.
 func (c *virtualClock) moveTo(t time.Time) {

@@ -90,6 +90,7 @@ func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 			Calls:            &c.calls,
 			CheckObjects:     true,
 			Go:               c.tasks.add,
+			Wait:             waitForNothing,
 			Observer:         scheduler.JoinObservers(c.tracker, options.SchedulerObserver),
 			QueueObserver:    queue.JoinObservers(c.tracker, options.QueueObserver),
 		})

@@ -27,7 +27,7 @@ func TestClaimThatNobodyBinds(t *testing.T) {
 		),
 	), simulate.Options{Trace: true})
 	for _, entry := range report.Trace {
-		if strings.Contains(entry.Message, "nothing binds them while the pod waits") {
+		if strings.Contains(entry.Message, "nothing changes in a simulation while a plugin waits") {
 			wantNoFailures(t, report)
 			return
 		}

@@ -85,25 +85,31 @@ func (pl *Plugin) waitForDevices(ctx context.Context, s *podState, pod *v1.Pod, 
 	}
 	pl.recorder.Eventf(pod, nil, v1.EventTypeNormal, "BindingConditionsPending", "Scheduling",
 		"waiting for binding conditions for device on node %s", node)
-	started := time.Now()
-	allReady := func(context.Context) (bool, error) { return pl.allReady(s) }
-	var err error
-	if pl.standsStill {
-		if ready, failure := allReady(ctx); failure != nil || !ready {
-			err = failure
-			if err == nil {
-				err = context.DeadlineExceeded
-			}
-		}
-	} else {
-		err = wait.PollUntilContextTimeout(ctx, pollInterval, pl.bindingTimeout, true, allReady)
-	}
+	started := pl.clock.Now()
+	err := pl.poll(ctx, pollInterval, pl.bindingTimeout, func() (bool, error) { return pl.allReady(s) })
 	overdue := wait.Interrupted(err)
 	if overdue {
 		err = fmt.Errorf("device binding timeout: %w", err)
 	}
-	pl.metrics.DevicesBound(pl.profile, drivers, outcome(err, overdue), time.Since(started))
+	pl.metrics.DevicesBound(pl.profile, drivers, outcome(err, overdue), pl.clock.Since(started))
 	return err
+}
+
+// poll checks a condition at once and then again after every interval, until it holds or fails, or the timeout is over.
+func (pl *Plugin) poll(ctx context.Context, interval, timeout time.Duration, condition func() (bool, error)) error {
+	started := pl.clock.Now()
+	for {
+		if done, err := condition(); done || err != nil {
+			return err
+		}
+		left := timeout - pl.clock.Since(started)
+		if left <= 0 {
+			return context.DeadlineExceeded
+		}
+		if err := pl.wait(ctx, min(interval, left), nil); err != nil {
+			return err
+		}
+	}
 }
 
 // outcome is how the wait for devices ended, for metrics.

@@ -85,12 +85,12 @@ var (
 
 // Plugin implements DynamicResources. It has nothing that changes after New; what does is in the manager.
 type Plugin struct {
-	client      clientset.Interface
-	recorder    events.EventRecorderLogger
-	metrics     Metrics
-	profile     string
-	clock       clock.PassiveClock
-	standsStill bool
+	client   clientset.Interface
+	recorder events.EventRecorderLogger
+	metrics  Metrics
+	profile  string
+	clock    clock.PassiveClock
+	wait     func(ctx context.Context, duration time.Duration, early <-chan struct{}) error // see framework.ExtendedHandle.Wait
 
 	// claims and the rest are nil if the handle has no manager, and manager is nil if it is another one.
 	claims      fwk.ResourceClaimTracker
@@ -119,7 +119,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err := profiles.ValidateDynamicResourcesArgs(nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
-	pl := &Plugin{metrics: metricsOf(handle), clock: clock.RealClock{}, noClaims: &podState{}}
+	pl := &Plugin{metrics: metricsOf(handle), clock: clock.RealClock{}, wait: framework.WaitOn(clock.RealClock{}), noClaims: &podState{}}
 	if args.FilterTimeout != nil {
 		pl.filterTimeout = args.FilterTimeout.Duration
 	}
@@ -135,7 +135,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	pl.snapshot, pl.start = handle.SnapshotSharedLister(), func(task func()) { go task() }
 	if extended, ok := handle.(framework.ExtendedHandle); ok {
 		pl.start = extended.Go
-		pl.useClock(extended.Clock())
+		pl.clock, pl.wait = extended.Clock(), extended.Wait
 	}
 	manager := handle.SharedDRAManager()
 	pl.claims, pl.slices, pl.classes = manager.ResourceClaims(), manager.ResourceSlices(), manager.DeviceClasses()
@@ -149,14 +149,6 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		pl.filterTimeout = 0
 	}
 	return pl, nil
-}
-
-// useClock replaces the real clock. If the new one moves only while no plugin is running, as in a simulation, to wait for
-// anything would be to wait forever.
-func (pl *Plugin) useClock(replacement clock.PassiveClock) {
-	pl.clock = replacement
-	stands, ok := replacement.(interface{ StandsStill() bool })
-	pl.standsStill = ok && stands.StandsStill()
 }
 
 // Name implements fwk.Plugin.

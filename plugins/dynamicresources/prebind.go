@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -172,10 +171,10 @@ const (
 // show has the manager show what was written. A claim that was just created has to reach the informer first.
 func (pl *Plugin) show(ctx context.Context, c *podClaim) error {
 	err := pl.claims.AssumeClaimAfterAPICall(c.claim)
-	if err == nil || c.index >= 0 || pl.standsStill {
+	if err == nil || c.index >= 0 {
 		return err
 	}
-	return wait.PollUntilContextTimeout(ctx, showEvery, showFor, false, func(context.Context) (bool, error) {
+	return pl.poll(ctx, showEvery, showFor, func() (bool, error) {
 		err := pl.claims.AssumeClaimAfterAPICall(c.claim)
 		if apierrors.IsNotFound(err) {
 			return false, nil

@@ -4,6 +4,7 @@
 package volumebinding
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,10 @@ import (
 	"time"
 
 	clientcache "k8s.io/client-go/tools/cache"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // checkInterval is how often a condition is checked while no claim or volume changes: it may also depend on nodes and pods.
@@ -19,10 +23,9 @@ const checkInterval = time.Second
 
 // bindWaiter waits until the claims of pods are bound.
 type bindWaiter struct {
-	clock   clock.WithTicker
+	clock   clock.PassiveClock
+	sleep   func(ctx context.Context, duration time.Duration, early <-chan struct{}) error // see framework.ExtendedHandle.Wait
 	timeout time.Duration
-	// clockStandsStill is set if nothing changes while a pod waits.
-	clockStandsStill bool
 	// unregister removes the handlers from the informers.
 	unregister []func() error
 
@@ -32,8 +35,11 @@ type bindWaiter struct {
 }
 
 // newBindWaiter returns a waiter with a timeout, which checks again after every change that the informers see.
-func newBindWaiter(clock clock.WithTicker, timeout time.Duration, informers ...clientcache.SharedIndexInformer) (*bindWaiter, error) {
-	w := &bindWaiter{clock: clock, timeout: timeout}
+func newBindWaiter(handle fwk.Handle, timeout time.Duration, informers ...clientcache.SharedIndexInformer) (*bindWaiter, error) {
+	w := &bindWaiter{clock: clock.RealClock{}, sleep: framework.WaitOn(clock.RealClock{}), timeout: timeout}
+	if extended, ok := handle.(framework.ExtendedHandle); ok {
+		w.clock, w.sleep = extended.Clock(), extended.Wait
+	}
 	for _, informer := range informers {
 		registration, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
 			AddFunc:    func(any) { w.wake() },
@@ -57,30 +63,22 @@ func (w *bindWaiter) close() error {
 }
 
 // wait returns when the condition is met or fails, when the timeout is over, or when the context ends. The condition is
-// checked at once, and then whenever something changes; where nothing can change, that is all.
+// checked at once, and then whenever something changes.
 func (w *bindWaiter) wait(ctx context.Context, met func() (bool, error)) error {
 	start := w.clock.Now()
-	timeout := w.clock.NewTimer(w.timeout)
-	defer timeout.Stop()
-	again := w.clock.NewTicker(checkInterval)
-	defer again.Stop()
 	for {
 		// Taken before the check, so that no change goes unnoticed.
 		changed := w.nextChange()
 		if done, err := met(); done || err != nil {
 			return err
 		}
-		if w.clockStandsStill {
-			return fmt.Errorf("the claims are not bound, and nothing binds them while the pod waits: %w", context.DeadlineExceeded)
-		}
-		select {
-		case <-changed:
-		case <-again.C():
-		case <-timeout.C():
+		left := w.timeout - w.clock.Since(start)
+		if left <= 0 {
 			return fmt.Errorf("the claims are not bound after %v; look at the PV controller and the provisioner of their classes: %w",
 				w.timeout, context.DeadlineExceeded)
-		case <-ctx.Done():
-			return fmt.Errorf("gave up after %v: %w", w.clock.Since(start), context.Cause(ctx))
+		}
+		if err := w.sleep(ctx, min(checkInterval, left), changed); err != nil {
+			return fmt.Errorf("gave up after %v: %w", w.clock.Since(start), cmp.Or(context.Cause(ctx), err))
 		}
 	}
 }

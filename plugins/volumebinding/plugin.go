@@ -50,7 +50,6 @@ import (
 	csitranslation "k8s.io/csi-translation-lib"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/framework"
@@ -143,26 +142,14 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		shape:       polyline.New(args.Shape),
 	}
 	timeout := time.Duration(ptr.Deref(args.BindTimeoutSeconds, defaultBindTimeout)) * time.Second
-	if err := pl.listen(cluster, timeout); err != nil {
+	if err := pl.listen(handle, cluster, timeout); err != nil {
 		return nil, err
 	}
-	pl.waiter.clockStandsStill = standsStill(handle)
 	return pl, nil
 }
 
-// standsStill reports whether the clock of the handle only moves when no plugin is running, as in a simulation. To wait for
-// anything would be to wait forever.
-func standsStill(handle fwk.Handle) bool {
-	extended, ok := handle.(framework.ExtendedHandle)
-	if !ok {
-		return false
-	}
-	stands, ok := extended.Clock().(interface{ StandsStill() bool })
-	return ok && stands.StandsStill()
-}
-
 // listen makes everything that follows claims and volumes.
-func (pl *Plugin) listen(cluster informers.SharedInformerFactory, timeout time.Duration) error {
+func (pl *Plugin) listen(handle fwk.Handle, cluster informers.SharedInformerFactory, timeout time.Duration) error {
 	claims := cluster.Core().V1().PersistentVolumeClaims().Informer()
 	volumes := cluster.Core().V1().PersistentVolumes().Informer()
 	if err := indexByClass(volumes); err != nil {
@@ -175,7 +162,7 @@ func (pl *Plugin) listen(cluster informers.SharedInformerFactory, timeout time.D
 	if pl.volumes, err = assumed.New[*v1.PersistentVolume](v1.Resource("persistentvolume"), volumes); err != nil {
 		return err
 	}
-	if pl.waiter, err = newBindWaiter(clock.RealClock{}, timeout, claims, volumes); err != nil {
+	if pl.waiter, err = newBindWaiter(handle, timeout, claims, volumes); err != nil {
 		return fmt.Errorf("listening to changes of claims and volumes: %w", err)
 	}
 	return nil
