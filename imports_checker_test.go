@@ -43,7 +43,7 @@ func tree(files map[string]string) fstest.MapFS {
 }
 
 func TestCheckModule(t *testing.T) {
-	table := []layer{{folder: "."}, {folder: "cmd/tool", may: []string{"high"}}, {folder: "high", may: []string{"low"}}, {folder: "low"}}
+	table := []layer{{folder: "."}, {folder: "cmd/tool", may: []string{"high"}}, {folder: "high", may: []string{"low"}}, {folder: "low"}, {folder: "plugintest/objects"}}
 	const gomod = "module example.com/m\n\ngo 1.26.0\n\n"
 	tests := []struct {
 		name  string
@@ -55,6 +55,10 @@ func TestCheckModule(t *testing.T) {
 			want: []string{`low/up.go:7: low may not import high, only []`}},
 		{name: "upward in a test", files: map[string]string{"low/up_test.go": source("low_test", `"example.com/m/high"`)},
 			want: []string{`low/up_test.go:6: low may not import high, only []`}},
+		{name: "what tests may import", files: map[string]string{
+			"plugintest/objects/o.go": source("objects"), "low/x_test.go": source("low_test", `"example.com/m/plugintest/objects"`),
+			"low/x.go": source("low", `"example.com/m/plugintest/objects"`)},
+			want: []string{`low/x.go:6: low may not import plugintest/objects, only []`}},
 		{name: "upward from below a folder, to below a folder", files: map[string]string{"low/in/up.go": source("in", `"example.com/m/high/deep"`)},
 			want: []string{`low/in/up.go:6: low may not import high, only []`}},
 		{name: "a layer between is not skipped", files: map[string]string{"cmd/tool/main.go": source("main", `"example.com/m/low"`)},

@@ -19,7 +19,7 @@ import (
 )
 
 // layer is one row of the layering table: a folder of the module, everything below it included, and the other folders
-// of the module that it may import. Tests in the folder follow the same row.
+// of the module that it may import. Tests in the folder follow the same row, and may import forTests, too.
 type layer struct {
 	folder string // "." is the root package itself
 	may    []string
@@ -42,7 +42,7 @@ func layers() []layer {
 		{folder: "app", may: append([]string{"scheduler/extender", "scheduler/metrics"}, belowApp...)},
 		{folder: "internal/render", may: append([]string{"inspect"}, belowInspect...)},
 		{folder: "inspect", may: belowInspect},
-		{folder: "plugintest", may: belowInspect},
+		{folder: "plugintest", may: append([]string{"plugintest/objects"}, belowInspect...)},
 		{folder: "simulate", may: append([]string{"internal/fuzzlimit"}, belowSimulate...)},
 		{folder: "scheduler/metrics", may: belowSimulate},
 		{folder: "scheduler/extender", may: []string{"profiles", "framework"}},
@@ -53,11 +53,20 @@ func layers() []layer {
 		{folder: "cache", may: belowQueue},
 		{folder: "profiles", may: []string{"internal/fuzzlimit", "internal/manifest", "framework"}},
 		{folder: "framework", may: []string{"internal/fuzzlimit"}},
+		{folder: "plugintest/objects", may: nil},
 		{folder: "internal/apiwrite", may: nil},
 		{folder: "internal/lru", may: nil},
 		{folder: "internal/manifest", may: []string{"internal/fuzzlimit"}},
 		{folder: "internal/fuzzlimit", may: nil},
 	}
+}
+
+// forTests are the folders that the tests of every folder may import.
+func forTests() []string { return []string{"plugintest/objects"} }
+
+// isTest reports whether a file is only compiled into tests: it is one, or in a package that only tests import.
+func isTest(name string) bool {
+	return strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "plugins/internal/fixture/")
 }
 
 // outside are the folders that hold modules of their own, which use this one as any user would.
@@ -220,19 +229,22 @@ func (c *checker) checkLayer(name string, line int, from layer, imported string)
 	switch {
 	case !known:
 		c.fault(name, line, "imports %s, which is not in the table of layers: add a row for it (layers in imports_test.go)", imported)
+	case isTest(name) && slices.Contains(forTests(), to.folder):
 	case to.folder != from.folder && !slices.Contains(from.may, to.folder):
 		c.fault(name, line, "%s may not import %s, only %v", from.folder, to.folder, from.may)
 	}
 }
 
-// layerOf returns the row of a folder. Folders for modules of their own have none.
-func (c *checker) layerOf(folder string) (layer, bool) {
+// layerOf returns the row of a folder, or of the closest one that it is in. Folders for modules of their own have none.
+func (c *checker) layerOf(folder string) (found layer, known bool) {
 	for _, row := range c.table {
 		if row.folder == folder || row.folder != "." && strings.HasPrefix(folder, row.folder+"/") {
-			return row, true
+			if !known || len(row.folder) > len(found.folder) {
+				found, known = row, true
+			}
 		}
 	}
-	return layer{}, false
+	return found, known
 }
 
 func topFolder(name string) string {

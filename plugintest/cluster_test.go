@@ -20,12 +20,13 @@ import (
 
 	"github.com/rouse-scheduler/rouse/plugins/nodename"
 	"github.com/rouse-scheduler/rouse/plugintest"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
 func TestCluster(t *testing.T) {
 	cluster := plugintest.NewCluster(t, limitName, newLimit(limitEvents()...), fullCluster())
-	cluster.Create(plugintest.Pod("free").Build())
+	cluster.Create(objects.Pod("free").Build())
 	cluster.Settle()
 	cluster.ExpectBound("free", "n1")
 	cluster.ExpectRejected("web", limitName)
@@ -44,14 +45,14 @@ func TestCluster(t *testing.T) {
 	cluster.Settle()
 	cluster.ExpectBound("shop/second", "n1")
 	cluster.ExpectRejected("third", limitName)
-	cluster.Update(plugintest.Pod("third").Build())
+	cluster.Update(objects.Pod("third").Build())
 	cluster.Settle()
 	cluster.ExpectBound("third", "n1")
 }
 
 func TestClusterHasDefaultProfile(t *testing.T) {
 	cluster := plugintest.NewCluster(t, limitName, newLimit(limitEvents()...), plugintest.Options{
-		Nodes: []*v1.Node{plugintest.Node("n1").Capacity("cpu", "1").Build(), plugintest.Node("n2").Build()},
+		Nodes: []*v1.Node{objects.Node("n1").Capacity("cpu", "1").Build(), objects.Node("n2").Build()},
 		Pods:  []*v1.Pod{limited("running").Node("n2").Build(), limited("big").Requests("cpu", "2").NodeSelector("disk", "ssd").Build()},
 		Objects: []apiruntime.Object{
 			&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}},
@@ -59,7 +60,7 @@ func TestClusterHasDefaultProfile(t *testing.T) {
 	})
 	cluster.Settle()
 	cluster.ExpectRejected("big", "NodeAffinity")
-	cluster.Patch(plugintest.Node("n1").Build(), `{"metadata": {"labels": {"disk": "ssd"}}}`)
+	cluster.Patch(objects.Node("n1").Build(), `{"metadata": {"labels": {"disk": "ssd"}}}`)
 	cluster.Settle()
 	cluster.ExpectRejected("big", "NodeResourcesFit", "NodeAffinity")
 	if _, err := cluster.Client().StorageV1().StorageClasses().Get(t.Context(), "fast", metav1.GetOptions{}); err != nil {
@@ -124,7 +125,7 @@ func TestClusterAsksBinderFirst(t *testing.T) {
 	factory := func(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) { return placer{&bound}, nil }
 	cluster := plugintest.NewCluster(t, "Placer", factory, plugintest.Options{
 		Nodes: []*v1.Node{fullNode()},
-		Pods:  []*v1.Pod{plugintest.Pod("placed").Label("place", "x").Build(), plugintest.Pod("other").Build()},
+		Pods:  []*v1.Pod{objects.Pod("placed").Label("place", "x").Build(), objects.Pod("other").Build()},
 	})
 	cluster.Settle()
 	cluster.ExpectBound("other", "n1")
@@ -135,8 +136,8 @@ func TestClusterAsksBinderFirst(t *testing.T) {
 
 func TestClusterWithPluginThatSorts(t *testing.T) {
 	cluster := plugintest.NewCluster(t, "Reverse", newReverse, plugintest.Options{
-		Nodes: []*v1.Node{plugintest.Node("n1").Capacity("pods", "1").Build()},
-		Pods:  []*v1.Pod{plugintest.Pod("high").Priority(10).PreemptionPolicy(v1.PreemptNever).Build(), plugintest.Pod("low").Priority(1).Build()},
+		Nodes: []*v1.Node{objects.Node("n1").Capacity("pods", "1").Build()},
+		Pods:  []*v1.Pod{objects.Pod("high").Priority(10).PreemptionPolicy(v1.PreemptNever).Build(), objects.Pod("low").Priority(1).Build()},
 	})
 	cluster.Settle()
 	cluster.ExpectBound("low", "n1")

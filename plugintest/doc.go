@@ -6,10 +6,11 @@
 //
 // # Pods and nodes
 //
-// [Pod] and [Node] begin builders of objects that look as they do in a cluster, but for what the test says:
+// Package objects, below this one, builds pods, nodes and other objects that look as they do in a cluster, but for what the
+// test says:
 //
-//	pod := plugintest.Pod("web").Label("team", "shop").Requests("cpu", "500m").Build()
-//	node := plugintest.Node("n1").Capacity("cpu", "4").Label("rack", "r1").Build()
+//	pod := objects.Pod("web").Label("team", "shop").Requests("cpu", "500m").Build()
+//	node := objects.Node("n1").Capacity("cpu", "4").Label("rack", "r1").Build()
 //
 // # One plugin alone
 //
@@ -54,7 +55,7 @@
 //
 //	plugintest.CheckRequeue(t, rackbudget.Name, rackbudget.New, options,
 //		plugintest.Deleted(running),
-//		plugintest.Added(plugintest.Node("n2").Build()),
+//		plugintest.Added(objects.Node("n2").Build()),
 //		plugintest.Updated(node, relabelled),
 //	)
 //

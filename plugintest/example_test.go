@@ -14,6 +14,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugintest"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -77,40 +78,18 @@ func (p *printer) Logf(format string, args ...any)   { fmt.Printf(format+"\n", a
 func (p *printer) Errorf(format string, args ...any) { p.failed = true; p.Logf(format, args...) }
 func (p *printer) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// A pod and variants of it.
-func ExamplePod() {
-	web := plugintest.Pod("web").Namespace("shop").Requests("cpu", "500m").NodeAffinity("disk in (ssd, nvme)")
-	waiting, running := web.Build(), web.Name("web-2").Node("n1").Build()
-	fmt.Println(waiting.UID, waiting.Spec.Containers[0].Resources.Requests.Cpu())
-	fmt.Println(running.UID, "on", running.Spec.NodeName)
-	// Output:
-	// shop/web 500m
-	// shop/web-2 on n1
-}
-
-// A node before and after a change.
-func ExampleNode() {
-	node := plugintest.Node("n1").Capacity("cpu", "4")
-	before, after := node.Build(), node.Label("disk", "ssd").Build()
-	fmt.Println(before.Labels)
-	fmt.Println(after.Labels)
-	// Output:
-	// map[kubernetes.io/hostname:n1]
-	// map[disk:ssd kubernetes.io/hostname:n1]
-}
-
 // What a plugin says about a pod on each node, and which scores it gives.
 func ExampleNewFramework() {
 	t := &printer{} // the *testing.T of the test
 	f := plugintest.NewFramework(t, "Maintenance", NewMaintenance, plugintest.Options{
 		Args: map[string]string{"annotation": "repair"},
 		Nodes: []*v1.Node{
-			plugintest.Node("n1").Annotation("repair", "now").Build(),
-			plugintest.Node("n2").Annotation("repair", "done").Build(),
-			plugintest.Node("n3").Build(),
+			objects.Node("n1").Annotation("repair", "now").Build(),
+			objects.Node("n2").Annotation("repair", "done").Build(),
+			objects.Node("n3").Build(),
 		},
 	})
-	pod := plugintest.Pod("web").Build()
+	pod := objects.Pod("web").Build()
 	fmt.Println("n1:", f.Filter(pod, "n1"))
 	fmt.Println("n2 accepts:", f.Filter(pod, "n2").IsSuccess())
 	fmt.Println(f.Scores(pod))
@@ -124,7 +103,7 @@ func ExampleNewFramework() {
 func ExampleFramework_Wakes() {
 	t := &printer{} // the *testing.T of the test
 	f := plugintest.NewFramework(t, "Maintenance", NewMaintenance, plugintest.Options{})
-	pod, node := plugintest.Pod("web").Build(), plugintest.Node("n1").Annotation("maintenance", "now")
+	pod, node := objects.Pod("web").Build(), objects.Node("n1").Annotation("maintenance", "now")
 	fmt.Println(f.Wakes(pod, plugintest.Updated(node.Build(), node.Annotation("maintenance", "done").Build())))
 	fmt.Println(f.Wakes(pod, plugintest.Updated(node.Build(), node.Annotation("note", "hello").Build())))
 	// Output:
@@ -135,10 +114,10 @@ func ExampleFramework_Wakes() {
 // The plugin beside the in-tree ones, in a cluster that obeys the test.
 func ExampleNewCluster() {
 	t := &printer{} // the *testing.T of the test
-	node := plugintest.Node("n1").Annotation("maintenance", "now").Build()
+	node := objects.Node("n1").Annotation("maintenance", "now").Build()
 	cluster := plugintest.NewCluster(t, "Maintenance", NewMaintenance, plugintest.Options{
 		Nodes: []*v1.Node{node},
-		Pods:  []*v1.Pod{plugintest.Pod("web").Build()},
+		Pods:  []*v1.Pod{objects.Pod("web").Build()},
 	})
 	cluster.Settle()
 	cluster.ExpectRejected("web", "Maintenance")
@@ -153,14 +132,14 @@ func ExampleNewCluster() {
 // The plugin waits for changed annotations, but not for new nodes.
 func ExampleCheckRequeue() {
 	t := &printer{} // the *testing.T of the test
-	node := plugintest.Node("n1").Annotation("maintenance", "now")
+	node := objects.Node("n1").Annotation("maintenance", "now")
 	plugintest.CheckRequeue(t, "Maintenance", NewMaintenance,
 		plugintest.Options{
 			Nodes: []*v1.Node{node.Build()},
-			Pods:  []*v1.Pod{plugintest.Pod("web").Build()},
+			Pods:  []*v1.Pod{objects.Pod("web").Build()},
 		},
 		plugintest.Updated(node.Build(), node.Annotation("maintenance", "done").Build()),
-		plugintest.Added(plugintest.Node("n2").Build()),
+		plugintest.Added(objects.Node("n2").Build()),
 	)
 	// Output:
 	// plugin Maintenance misses a wake-up: it rejected pod default/web (node is in maintenance) and, when Node n2 is added, accepts it on node n2, but the pod is not woken: EventsToRegister does not return NodeAdd

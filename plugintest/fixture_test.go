@@ -15,6 +15,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugintest"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	rouseruntime "github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -165,11 +166,11 @@ func on(resource fwk.EventResource, actions fwk.ActionType, hint fwk.QueueingHin
 }
 
 // Objects that many tests use: node n1 is at its limit, and default/web waits.
-func fullNode() *v1.Node { return plugintest.Node("n1").Build() }
+func fullNode() *v1.Node { return objects.Node("n1").Build() }
 func running() *v1.Pod   { return limited("running").Node("n1").Build() }
 func waiting() *v1.Pod   { return limited("web").Build() }
 
-func limited(name string) plugintest.PodBuilder { return plugintest.Pod(name).Label("limited", "") }
+func limited(name string) objects.PodBuilder { return objects.Pod(name).Label("limited", "") }
 
 func fullCluster() plugintest.Options {
 	return plugintest.Options{Nodes: []*v1.Node{fullNode()}, Pods: []*v1.Pod{running(), waiting()}}

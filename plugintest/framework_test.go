@@ -26,6 +26,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/nodeaffinity"
 	"github.com/rouse-scheduler/rouse/plugins/prioritysort"
 	"github.com/rouse-scheduler/rouse/plugintest"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -33,9 +34,9 @@ import (
 func limitWorld() plugintest.Options {
 	return plugintest.Options{
 		Nodes: []*v1.Node{
-			plugintest.Node("n1").Build(),
-			plugintest.Node("n2").Annotation("limit", "2").Build(),
-			plugintest.Node("n3").Build(),
+			objects.Node("n1").Build(),
+			objects.Node("n2").Annotation("limit", "2").Build(),
+			objects.Node("n3").Build(),
 		},
 		Pods: []*v1.Pod{
 			limited("a").Node("n1").Build(),
@@ -53,7 +54,7 @@ func TestFilter(t *testing.T) {
 		name   string
 		args   any
 		change func(*Limit)
-		pod    plugintest.PodBuilder
+		pod    objects.PodBuilder
 		want   map[string]*fwk.Status
 	}{
 		{name: "Filter decides", pod: limited("web"), want: map[string]*fwk.Status{"n1": full, "n2": nil, "n3": nil}},
@@ -146,7 +147,7 @@ func TestScores(t *testing.T) {
 	options.Args = map[string]int{"max": 2}
 	f := plugintest.NewFramework(t, limitName, newLimit(), options)
 	unlimited := map[string]plugintest.Score{"n1": {2, 80}, "n2": {1, 90}, "n3": {0, 100}}
-	if diff := cmp.Diff(unlimited, f.Scores(plugintest.Pod("web").Build())); diff != "" {
+	if diff := cmp.Diff(unlimited, f.Scores(objects.Pod("web").Build())); diff != "" {
 		t.Errorf("pod without limit (-want +got):\n%s", diff)
 	}
 	delete(unlimited, "n1")
@@ -199,9 +200,9 @@ func TestTypedArgumentsAreHandedOver(t *testing.T) {
 				{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "disk", Operator: v1.NodeSelectorOpExists}}},
 			}},
 		}},
-		Nodes: []*v1.Node{plugintest.Node("n1").Build(), plugintest.Node("n2").Label("disk", "ssd").Build()},
+		Nodes: []*v1.Node{objects.Node("n1").Build(), objects.Node("n2").Label("disk", "ssd").Build()},
 	})
-	pod := plugintest.Pod("web").Build()
+	pod := objects.Pod("web").Build()
 	if f.Filter(pod, "n1").IsSuccess() || !f.Filter(pod, "n2").IsSuccess() {
 		t.Errorf("got %v, want only n2", f.FilterAll(pod))
 	}
@@ -313,7 +314,7 @@ func TestWakes(t *testing.T) {
 	), plugintest.Options{})
 	shut := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "door"}}
 	open := &v1.ConfigMap{ObjectMeta: shut.ObjectMeta, Data: map[string]string{"open": "yes"}}
-	pod, other, node := limited("web"), limited("other").Node("n1"), plugintest.Node("n1")
+	pod, other, node := limited("web"), limited("other").Node("n1"), objects.Node("n1")
 	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}}
 	slow := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: "slow"}
 	custom := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Foo"}}
@@ -450,8 +451,8 @@ func TestPluginsThatChangeObjectsFailTheTest(t *testing.T) {
 		var unschedulable bool
 		recorded := record(t, func(t plugintest.TB) {
 			factory := func(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) { return plugin, nil }
-			f := plugintest.NewFramework(t, "Tamperer", factory, plugintest.Options{Nodes: []*v1.Node{plugintest.Node("n1").Build()}})
-			f.Filter(plugintest.Pod("web").Build(), "n1")
+			f := plugintest.NewFramework(t, "Tamperer", factory, plugintest.Options{Nodes: []*v1.Node{objects.Node("n1").Build()}})
+			f.Filter(objects.Pod("web").Build(), "n1")
 			unschedulable = f.NodeInfo("n1").Node().Spec.Unschedulable
 		})
 		if got := strings.Join(recorded.failures, "\n"); (want == "") != (got == "") || !strings.Contains(got, want) {

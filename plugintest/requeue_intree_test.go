@@ -10,21 +10,22 @@ import (
 
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/plugintest"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestCheckRequeueOfInTreePlugins checks plugins that are known to be sound, and shows that the check sees the changes
 // that they wait for.
 func TestCheckRequeueOfInTreePlugins(t *testing.T) {
-	pod, node := plugintest.Pod("web"), plugintest.Node("n1")
-	other := plugintest.Pod("other").Node("n1")
-	build := func(pods ...plugintest.PodBuilder) []*v1.Pod {
+	pod, node := objects.Pod("web"), objects.Node("n1")
+	other := objects.Pod("other").Node("n1")
+	build := func(pods ...objects.PodBuilder) []*v1.Pod {
 		var built []*v1.Pod
 		for _, pod := range pods {
 			built = append(built, pod.Build())
 		}
 		return built
 	}
-	nodes := func(node plugintest.NodeBuilder) []*v1.Node { return []*v1.Node{node.Build()} }
+	nodes := func(node objects.NodeBuilder) []*v1.Node { return []*v1.Node{node.Build()} }
 	tests := []struct {
 		plugin      string
 		options     plugintest.Options
@@ -37,7 +38,7 @@ func TestCheckRequeueOfInTreePlugins(t *testing.T) {
 			transitions: []plugintest.Transition{
 				plugintest.Updated(node.Build(), node.Label("disk", "ssd").Build()),
 				plugintest.Updated(node.Build(), node.Label("cores", "16").Build()),
-				plugintest.Added(plugintest.Node("n2").Label("disk", "ssd").Build()),
+				plugintest.Added(objects.Node("n2").Label("disk", "ssd").Build()),
 			},
 		},
 		{
@@ -49,7 +50,7 @@ func TestCheckRequeueOfInTreePlugins(t *testing.T) {
 				plugintest.Updated(node.Taint("dedicated", "batch", v1.TaintEffectNoSchedule).Build(),
 					node.Taint("dedicated", "other", v1.TaintEffectNoSchedule).Build()),
 				plugintest.Updated(pod.Build(), pod.Tolerates("dedicated", "batch", v1.TaintEffectNoSchedule).Build()),
-				plugintest.Added(plugintest.Node("n2").Build()),
+				plugintest.Added(objects.Node("n2").Build()),
 			},
 		},
 		{
@@ -58,7 +59,7 @@ func TestCheckRequeueOfInTreePlugins(t *testing.T) {
 			transitions: []plugintest.Transition{
 				plugintest.Updated(node.Unschedulable().Build(), node.Build()),
 				plugintest.Updated(pod.Build(), pod.Tolerates(v1.TaintNodeUnschedulable, "", v1.TaintEffectNoSchedule).Build()),
-				plugintest.Added(plugintest.Node("n2").Build()),
+				plugintest.Added(objects.Node("n2").Build()),
 			},
 		},
 		{
@@ -66,7 +67,7 @@ func TestCheckRequeueOfInTreePlugins(t *testing.T) {
 			options: plugintest.Options{Nodes: nodes(node), Pods: build(pod.HostPort(80), other.HostPort(80))},
 			transitions: []plugintest.Transition{
 				plugintest.Deleted(other.HostPort(80).Build()),
-				plugintest.Added(plugintest.Node("n2").Build()),
+				plugintest.Added(objects.Node("n2").Build()),
 			},
 		},
 		{
@@ -77,7 +78,7 @@ func TestCheckRequeueOfInTreePlugins(t *testing.T) {
 				plugintest.Deleted(other.Requests("cpu", "2").Build()),
 				plugintest.Updated(other.Requests("cpu", "2").Build(), other.Requests("cpu", "500m").Build()),
 				plugintest.Updated(node.Capacity("cpu", "2").Build(), node.Capacity("cpu", "8").Build()),
-				plugintest.Added(plugintest.Node("n2").Capacity("cpu", "1").Build()),
+				plugintest.Added(objects.Node("n2").Capacity("cpu", "1").Build()),
 				plugintest.Updated(pod.Requests("cpu", "1").Build(), pod.Requests("cpu", "0").Build()),
 			},
 		},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugintest"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // hint returns a hint that always says the same.
@@ -39,10 +40,10 @@ func limitEvents() []fwk.ClusterEventWithHint {
 func limitTransitions() []plugintest.Transition {
 	return []plugintest.Transition{
 		plugintest.Deleted(running()),
-		plugintest.Updated(running(), plugintest.Pod("running").Node("n1").Build()),
-		plugintest.Added(plugintest.Node("n2").Build()),
-		plugintest.Updated(fullNode(), plugintest.Node("n1").Annotation("limit", "2").Build()),
-		plugintest.Updated(waiting(), plugintest.Pod("web").Build()),
+		plugintest.Updated(running(), objects.Pod("running").Node("n1").Build()),
+		plugintest.Added(objects.Node("n2").Build()),
+		plugintest.Updated(fullNode(), objects.Node("n1").Annotation("limit", "2").Build()),
+		plugintest.Updated(waiting(), objects.Pod("web").Build()),
 	}
 }
 
@@ -142,8 +143,8 @@ func TestCheckRequeueFindings(t *testing.T) {
 			name:        "change without an event",
 			events:      limitEvents(),
 			change:      func(limit *Limit) { limit.filter = wantsImage },
-			transitions: []plugintest.Transition{plugintest.Updated(fullNode(), plugintest.Node("n1").Image(1, "web:1").Build())},
-			options:     plugintest.Options{Pods: []*v1.Pod{plugintest.Pod("web").Build()}},
+			transitions: []plugintest.Transition{plugintest.Updated(fullNode(), objects.Node("n1").Image(1, "web:1").Build())},
+			options:     plugintest.Options{Pods: []*v1.Pod{objects.Pod("web").Build()}},
 			want: []string{
 				"plugin Limit misses a wake-up: it rejected pod default/web (no image) and, when Node n1 is updated, " +
 					"accepts it on node n1, but the pod is not woken: the scheduler announces no event of such a change",
@@ -169,14 +170,14 @@ func TestCheckRequeueFindings(t *testing.T) {
 			name:        "nothing is rejected",
 			events:      limitEvents(),
 			options:     plugintest.Options{Nodes: []*v1.Node{fullNode()}, Pods: []*v1.Pod{waiting()}},
-			transitions: []plugintest.Transition{plugintest.Added(plugintest.Node("n2").Build())},
+			transitions: []plugintest.Transition{plugintest.Added(objects.Node("n2").Build())},
 			want: []string{"nothing was checked: plugin Limit rejects none of the waiting pods; " +
 				"the options need pods without a node, and nodes that the plugin rejects for them"},
 		},
 		{
 			name:        "nothing is accepted afterwards",
 			events:      limitEvents(),
-			transitions: []plugintest.Transition{plugintest.Updated(fullNode(), plugintest.Node("n1").Annotation("limit", "0").Build())},
+			transitions: []plugintest.Transition{plugintest.Updated(fullNode(), objects.Node("n1").Annotation("limit", "0").Build())},
 			want:        []string{nothing},
 		},
 		{name: "no transitions", want: []string{"nothing was checked: plugin Limit rejects none of the waiting pods; " +

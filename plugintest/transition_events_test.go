@@ -18,13 +18,14 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugintest"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestWakesAgreesWithScheduler makes transitions in a cluster, and compares the hints that its scheduler asks with those
 // that Wakes does.
 func TestWakesAgreesWithScheduler(t *testing.T) {
-	node, web := plugintest.Node("n1").Capacity("cpu", "2"), limited("web")
-	other, waiting := plugintest.Pod("other").Node("n1"), plugintest.Pod("other")
+	node, web := objects.Node("n1").Capacity("cpu", "2"), limited("web")
+	other, waiting := objects.Pod("other").Node("n1"), objects.Pod("other")
 	class := func(provisioner string) apiruntime.Object {
 		return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: provisioner}
 	}
@@ -66,7 +67,7 @@ func TestWakesAgreesWithScheduler(t *testing.T) {
 					return nil, fwk.NewStatus(fwk.Unschedulable, "never")
 				}
 			})
-			cluster := plugintest.NewCluster(t, limitName, factory, plugintest.Options{Nodes: []*v1.Node{plugintest.Node("n0").Build()}})
+			cluster := plugintest.NewCluster(t, limitName, factory, plugintest.Options{Nodes: []*v1.Node{objects.Node("n0").Build()}})
 			if test.before != nil {
 				cluster.Create(test.before)
 			}

@@ -12,6 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugintest"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 
 	"example.com/rackscheduler/rackbudget"
 )
@@ -19,16 +20,16 @@ import (
 // Rack r1 has the nodes n1 and n2, rack r2 has n3, and n4 is in no rack. Team shop has a pod on n1.
 func nodes() []*v1.Node {
 	return []*v1.Node{
-		inRack("n1", "r1").Build(), inRack("n2", "r1").Build(), inRack("n3", "r2").Build(), plugintest.Node("n4").Build(),
+		inRack("n1", "r1").Build(), inRack("n2", "r1").Build(), inRack("n3", "r2").Build(), objects.Node("n4").Build(),
 	}
 }
 
-func inRack(name, rack string) plugintest.NodeBuilder {
-	return plugintest.Node(name).Label("example.com/rack", rack)
+func inRack(name, rack string) objects.NodeBuilder {
+	return objects.Node(name).Label("example.com/rack", rack)
 }
 
-func ofTeam(name, team string) plugintest.PodBuilder {
-	return plugintest.Pod(name).Label("example.com/team", team)
+func ofTeam(name, team string) objects.PodBuilder {
+	return objects.Pod(name).Label("example.com/team", team)
 }
 
 func running() *v1.Pod { return ofTeam("running", "shop").Node("n1").Build() }
@@ -61,7 +62,7 @@ func TestFilter(t *testing.T) {
 		{
 			name: "no team",
 			args: map[string]any{"podsPerRack": 1},
-			pod:  plugintest.Pod("web").Build(),
+			pod:  objects.Pod("web").Build(),
 			want: map[string]*fwk.Status{"n1": nil, "n2": nil, "n3": nil, "n4": nil},
 		},
 		{

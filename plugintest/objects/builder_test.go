@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package plugintest_test
+package objects_test
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
-	"github.com/rouse-scheduler/rouse/plugintest"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // checkBuilt compares an object with what it should look like as YAML.
@@ -30,28 +30,28 @@ func checkBuilt[T any](t *testing.T, got *T, want string) {
 func TestPod(t *testing.T) {
 	tests := []struct {
 		name string
-		pod  plugintest.PodBuilder
+		pod  objects.PodBuilder
 		want string
 	}{
-		{"nothing said", plugintest.Pod("web"), `
+		{"nothing said", objects.Pod("web"), `
 metadata: {name: web, namespace: default, uid: default/web}
 spec: {schedulerName: default-scheduler, containers: [{name: main, resources: {}}]}
 `},
-		{"zero value", plugintest.PodBuilder{}.Name("web"), `
+		{"zero value", objects.PodBuilder{}.Name("web"), `
 metadata: {name: web, namespace: default, uid: default/web}
 spec: {schedulerName: default-scheduler, containers: [{name: main, resources: {}}]}
 `},
-		{"metadata", plugintest.Pod("web").Namespace("shop").Label("app", "web").Label("tier", "front").Annotation("a", "b"), `
+		{"metadata", objects.Pod("web").Namespace("shop").Label("app", "web").Label("tier", "front").Annotation("a", "b"), `
 metadata: {name: web, namespace: shop, uid: shop/web, labels: {app: web, tier: front}, annotations: {a: b}}
 spec: {schedulerName: default-scheduler, containers: [{name: main, resources: {}}]}
 `},
-		{"own UID", plugintest.Pod("web").UID("second"), `
+		{"own UID", objects.Pod("web").UID("second"), `
 metadata: {name: web, namespace: default, uid: second}
 spec: {schedulerName: default-scheduler, containers: [{name: main, resources: {}}]}
 `},
 		{
 			"containers",
-			plugintest.Pod("web").Requests("cpu", "500m").Requests("memory", "1Gi").Image("web:1").HostPort(80).
+			objects.Pod("web").Requests("cpu", "500m").Requests("memory", "1Gi").Image("web:1").HostPort(80).
 				Container("proxy").Limits("cpu", "1").Requests("memory", "1Gi").Limits("memory", "2Gi"),
 			`
 metadata: {name: web, namespace: default, uid: default/web}
@@ -66,8 +66,32 @@ spec:
     resources: {requests: {cpu: "1", memory: 1Gi}, limits: {cpu: "1", memory: 2Gi}}
 `},
 		{
+			"what counts in addition to containers",
+			objects.Pod("web").InitContainer("setup", "cpu", "2").Sidecar("proxy").PodRequests("cpu", "3").Overhead("cpu", "100m").
+				EphemeralVolume("cache").ResourceClaim("gpu"),
+			`
+metadata: {name: web, namespace: default, uid: default/web}
+spec:
+  schedulerName: default-scheduler
+  initContainers:
+  - {name: setup, resources: {requests: {cpu: "2"}}}
+  - {name: proxy, restartPolicy: Always, resources: {}}
+  resources: {requests: {cpu: "3"}}
+  overhead: {cpu: 100m}
+  volumes: [{name: cache, ephemeral: {}}]
+  resourceClaims: [{name: gpu, resourceClaimName: gpu}]
+  containers: [{name: main, resources: {}}]
+`},
+		{
+			"from another pod",
+			objects.PodFrom(objects.Pod("web").Node("n1").Build()).Label("app", "web"),
+			`
+metadata: {name: web, namespace: default, uid: default/web, labels: {app: web}}
+spec: {schedulerName: default-scheduler, nodeName: n1, containers: [{name: main, resources: {}}]}
+`},
+		{
 			"scheduling",
-			plugintest.Pod("web").SchedulerName("mine").Priority(5).PreemptionPolicy(v1.PreemptNever).TerminationGracePeriod(0).
+			objects.Pod("web").SchedulerName("mine").Priority(5).PreemptionPolicy(v1.PreemptNever).TerminationGracePeriod(0).
 				SchedulingGate("a").SchedulingGate("b").Node("n1").NominatedNode("n2").Phase(v1.PodRunning).
 				Tolerates("key", "value", v1.TaintEffectNoExecute).PersistentVolumeClaim("data").PersistentVolumeClaim("logs"),
 			`
@@ -81,14 +105,14 @@ spec:
   nodeName: n1
   tolerations: [{key: key, operator: Equal, value: value, effect: NoExecute}]
   volumes:
-  - {name: volume-1, persistentVolumeClaim: {claimName: data}}
-  - {name: volume-2, persistentVolumeClaim: {claimName: logs}}
+  - {name: data, persistentVolumeClaim: {claimName: data}}
+  - {name: logs, persistentVolumeClaim: {claimName: logs}}
   containers: [{name: main, resources: {}}]
 status: {nominatedNodeName: n2, phase: Running}
 `},
 		{
 			"node affinity",
-			plugintest.Pod("web").NodeSelector("disk", "ssd").NodeSelector("zone", "a").
+			objects.Pod("web").NodeSelector("disk", "ssd").NodeSelector("zone", "a").
 				NodeAffinity("a=1,b!=2,c in (3, 4),d notin (5)").NodeAffinity("e,!f,g>6,h<7").PreferredNodeAffinity(10, "i==8"),
 			`
 metadata: {name: web, namespace: default, uid: default/web}
@@ -115,7 +139,7 @@ spec:
 `},
 		{
 			"pod affinity",
-			plugintest.Pod("web").PodAffinity("zone", "app=db").PreferredPodAffinity(1, "rack", "app in (a)").
+			objects.Pod("web").PodAffinity("zone", "app=db").PreferredPodAffinity(1, "rack", "app in (a)").
 				PodAntiAffinity("host", "app=web").PodAntiAffinity("host", "app=noisy").PreferredPodAntiAffinity(2, "zone", "app=web").
 				SpreadConstraint(3, "zone", v1.DoNotSchedule, "app=web"),
 			`
@@ -140,7 +164,7 @@ spec:
   - {maxSkew: 3, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}
   containers: [{name: main, resources: {}}]
 `},
-		{"anything", plugintest.Pod("web").With(func(pod *v1.Pod) { pod.Spec.HostNetwork = true }), `
+		{"anything", objects.Pod("web").With(func(pod *v1.Pod) { pod.Spec.HostNetwork = true }), `
 metadata: {name: web, namespace: default, uid: default/web}
 spec: {schedulerName: default-scheduler, hostNetwork: true, containers: [{name: main, resources: {}}]}
 `},
@@ -153,16 +177,16 @@ spec: {schedulerName: default-scheduler, hostNetwork: true, containers: [{name: 
 func TestNode(t *testing.T) {
 	tests := []struct {
 		name string
-		node plugintest.NodeBuilder
+		node objects.NodeBuilder
 		want string
 	}{
-		{"nothing said", plugintest.Node("n1"), `
+		{"nothing said", objects.Node("n1"), `
 metadata: {name: n1, uid: n1, labels: {kubernetes.io/hostname: n1}}
 status: {capacity: {pods: "110"}, allocatable: {pods: "110"}, conditions: [{type: Ready, status: "True"}]}
 `},
 		{
 			"everything",
-			plugintest.Node("n1").UID("second").Label("disk", "ssd").Annotation("a", "b").Capacity("cpu", "4").Allocatable("cpu", "3500m").
+			objects.Node("n1").UID("second").Label("disk", "ssd").Annotation("a", "b").Capacity("cpu", "4").Allocatable("cpu", "3500m").
 				Capacity("pods", "10").Taint("key", "value", v1.TaintEffectNoSchedule).Unschedulable().Image(100, "web:1", "web:latest").
 				Condition(v1.NodeReady, v1.ConditionFalse).Condition(v1.NodeDiskPressure, v1.ConditionTrue),
 			`
@@ -174,7 +198,7 @@ status:
   conditions: [{type: Ready, status: "False"}, {type: DiskPressure, status: "True"}]
   images: [{names: ["web:1", "web:latest"], sizeBytes: 100}]
 `},
-		{"anything", plugintest.NodeBuilder{}.With(func(node *v1.Node) {
+		{"anything", objects.NodeBuilder{}.With(func(node *v1.Node) {
 			*node = v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2"}, Spec: v1.NodeSpec{PodCIDR: "10.0.0.0/24"}}
 		}), `
 metadata: {name: n2, uid: n2}
@@ -186,9 +210,62 @@ spec: {podCIDR: 10.0.0.0/24}
 	}
 }
 
+func TestPersistentVolumeClaim(t *testing.T) {
+	owner := objects.Pod("web").Build()
+	claim := objects.PersistentVolumeClaim("data").StorageClass("fast").Request("1Gi").AccessModes(v1.ReadWriteOnce).Owner(owner)
+	checkBuilt(t, claim.Bound("pv-1").Build(), `
+metadata:
+  name: data
+  namespace: default
+  uid: default/data
+  annotations: {pv.kubernetes.io/bind-completed: "yes"}
+  ownerReferences: [{apiVersion: v1, kind: Pod, name: web, uid: default/web, controller: true}]
+spec: {storageClassName: fast, volumeName: pv-1, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+status: {phase: Bound}
+`)
+	checkBuilt(t, objects.PersistentVolumeClaimBuilder{}.Build(), `{metadata: {namespace: default, uid: default/}}`)
+}
+
+func TestPersistentVolume(t *testing.T) {
+	volume := objects.PersistentVolume("pv-1").StorageClass("fast").Capacity("1Gi").CSI("disks.example.com", "d1").Label("zone", "a")
+	checkBuilt(t, volume.NodeAffinity("zone=a").NodeAffinity("zone=b").Build(), `
+metadata: {name: pv-1, uid: pv-1, labels: {zone: a}}
+spec:
+  storageClassName: fast
+  capacity: {storage: 1Gi}
+  csi: {driver: disks.example.com, volumeHandle: d1}
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+      - matchExpressions: [{key: zone, operator: In, values: [a]}]
+      - matchExpressions: [{key: zone, operator: In, values: [b]}]
+status: {phase: Available}
+`)
+}
+
+func TestDevices(t *testing.T) {
+	claim := objects.ResourceClaim("gpus").Request("gpu", "gpu", 2)
+	checkBuilt(t, claim.Build(), `
+metadata: {name: gpus, namespace: default, uid: default/gpus}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 2}}]}}
+`)
+	checkBuilt(t, claim.Template(), `
+metadata: {name: gpus, namespace: default, uid: default/gpus}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 2}}]}}}
+`)
+	checkBuilt(t, objects.ResourceSlice("gpu.example.com", "n1", "gpu-0", "gpu-1"), `
+metadata: {name: n1, uid: n1}
+spec:
+  driver: gpu.example.com
+  nodeName: n1
+  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  devices: [{name: gpu-0}, {name: gpu-1}]
+`)
+}
+
 // TestBuildersShareNothing changes everything that can be reached from one object, and looks at another.
 func TestBuildersShareNothing(t *testing.T) {
-	beginning := plugintest.Pod("web").Label("app", "web").Requests("cpu", "1")
+	beginning := objects.Pod("web").Label("app", "web").Requests("cpu", "1")
 	first := beginning.Label("app", "other").Requests("cpu", "2").Build()
 	second, again := beginning.Build(), beginning.Build()
 	second.Labels["app"] = "changed"
@@ -201,9 +278,9 @@ func TestBuildersShareNothing(t *testing.T) {
 		t.Errorf("the beginning has changed with what was made from it: %s", got)
 	}
 
-	node := plugintest.Node("n1")
+	node := objects.Node("n1")
 	node.Label("disk", "ssd").Build().Labels["x"] = "y"
-	if diff := cmp.Diff(plugintest.Node("n1").Build(), node.Build()); diff != "" {
+	if diff := cmp.Diff(objects.Node("n1").Build(), node.Build()); diff != "" {
 		t.Errorf("a node has changed with another (-want +got):\n%s", diff)
 	}
 }
@@ -214,16 +291,20 @@ func TestBuildersPanicOnMistakes(t *testing.T) {
 		want  string
 	}{
 		"quantity of a pod": {
-			func() { plugintest.Pod("web").Requests("cpu", "one") },
-			`plugintest: "one" is no quantity of cpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
+			func() { objects.Pod("web").Requests("cpu", "one") },
+			`objects: "one" is no quantity of cpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
+		},
+		"half a pair": {
+			func() { objects.Node("n1").Capacity("cpu") },
+			`objects: ["cpu"] are no pairs of a resource and a quantity`,
 		},
 		"selector of pods": {
-			func() { plugintest.Pod("web").PodAffinity("zone", "a b") },
-			`plugintest: "a b" is no selector of labels: couldn't parse the selector string "a b": unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt`,
+			func() { objects.Pod("web").PodAffinity("zone", "a b") },
+			`objects: "a b" is no selector of labels: couldn't parse the selector string "a b": unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt`,
 		},
 		"selector of nodes": {
-			func() { plugintest.Pod("web").NodeAffinity("a b") },
-			`plugintest: "a b" is no selector of nodes: unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt`,
+			func() { objects.Pod("web").NodeAffinity("a b") },
+			`objects: "a b" is no selector of nodes: unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt`,
 		},
 	}
 	for name, test := range tests {

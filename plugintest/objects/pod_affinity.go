@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package plugintest
+package objects
 
 import (
 	"fmt"
@@ -128,7 +128,7 @@ func podAffinityTerm(topologyKey, selector string) v1.PodAffinityTerm {
 func labelSelector(text string) *metav1.LabelSelector {
 	parsed, err := metav1.ParseToLabelSelector(text)
 	if err != nil {
-		panic(fmt.Sprintf("plugintest: %q is no selector of labels: %v", text, err))
+		panic(fmt.Sprintf("objects: %q is no selector of labels: %v", text, err))
 	}
 	if len(parsed.MatchLabels) == 0 {
 		parsed.MatchLabels = nil
@@ -142,7 +142,7 @@ func labelSelector(text string) *metav1.LabelSelector {
 func nodeSelectorTerm(text string) v1.NodeSelectorTerm {
 	requirements, err := labels.ParseToRequirements(text)
 	if err != nil {
-		panic(fmt.Sprintf("plugintest: %q is no selector of nodes: %v", text, err))
+		panic(fmt.Sprintf("objects: %q is no selector of nodes: %v", text, err))
 	}
 	var term v1.NodeSelectorTerm
 	for _, requirement := range requirements {

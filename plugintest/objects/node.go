@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package plugintest
+package objects
 
 import (
 	v1 "k8s.io/api/core/v1"
@@ -12,7 +12,7 @@ import (
 // NodeBuilder makes a node. Its methods return a changed copy and leave the builder as it is, so that a node before and
 // after a change is easily written:
 //
-//	node := plugintest.Node("n1").Capacity("cpu", "4")
+//	node := objects.Node("n1").Capacity("cpu", "4")
 //	before, after := node.Build(), node.Label("disk", "ssd").Build()
 //
 // Methods that read a text panic if it is wrong, as the mistake is in the source of the test. Make a builder with
@@ -25,7 +25,7 @@ type NodeBuilder struct {
 // resource.
 func Node(name string) NodeBuilder {
 	node := NodeBuilder{&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}}
-	return node.Label(v1.LabelHostname, name).Capacity(v1.ResourcePods, "110").Condition(v1.NodeReady, v1.ConditionTrue)
+	return node.Label(v1.LabelHostname, name).Capacity("pods", "110").Condition(v1.NodeReady, v1.ConditionTrue)
 }
 
 // Build returns the node. One without a UID gets its name.
@@ -37,13 +37,15 @@ func (b NodeBuilder) Build() *v1.Node {
 	}).node
 }
 
-// With changes the node in a way that the builder has no method for.
-func (b NodeBuilder) With(change func(node *v1.Node)) NodeBuilder {
+// With changes the node in ways that the builder has no method for.
+func (b NodeBuilder) With(changes ...func(node *v1.Node)) NodeBuilder {
 	if b.node == nil {
 		b = Node("")
 	}
 	changed := b.node.DeepCopy()
-	change(changed)
+	for _, change := range changes {
+		change(changed)
+	}
 	return NodeBuilder{changed}
 }
 
@@ -62,17 +64,15 @@ func (b NodeBuilder) Annotation(key, value string) NodeBuilder {
 	return b.With(func(node *v1.Node) { metav1.SetMetaDataAnnotation(&node.ObjectMeta, key, value) })
 }
 
-// Capacity sets how much of a resource the node has, and has it offer all of it to pods.
-func (b NodeBuilder) Capacity(name v1.ResourceName, quantity string) NodeBuilder {
-	return b.With(func(node *v1.Node) {
-		setQuantity(&node.Status.Capacity, name, quantity)
-		setQuantity(&node.Status.Allocatable, name, quantity)
-	})
+// Capacity sets how much of some resources the node has, and has it offer all of that to pods. The resources are pairs
+// of a name and a quantity, such as "cpu", "4".
+func (b NodeBuilder) Capacity(pairs ...string) NodeBuilder {
+	return b.Allocatable(pairs...).With(func(node *v1.Node) { setQuantities(&node.Status.Capacity, pairs) })
 }
 
-// Allocatable sets how much of a resource the node offers to pods, where that is less than its capacity.
-func (b NodeBuilder) Allocatable(name v1.ResourceName, quantity string) NodeBuilder {
-	return b.With(func(node *v1.Node) { setQuantity(&node.Status.Allocatable, name, quantity) })
+// Allocatable sets how much of some resources the node offers to pods, where that is less than its capacity.
+func (b NodeBuilder) Allocatable(pairs ...string) NodeBuilder {
+	return b.With(func(node *v1.Node) { setQuantities(&node.Status.Allocatable, pairs) })
 }
 
 // Taint adds a taint; [PodBuilder.Tolerates] makes a pod tolerate it.

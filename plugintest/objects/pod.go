@@ -1,25 +1,23 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package plugintest
+package objects
 
 import (
-	"fmt"
-
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // PodBuilder makes a pod. Its methods return a changed copy and leave the builder as it is, so that several pods can be
 // made from one beginning:
 //
-//	web := plugintest.Pod("web").Label("app", "web").Requests("cpu", "1")
+//	web := objects.Pod("web").Label("app", "web").Requests("cpu", "1")
 //	waiting, running := web.Build(), web.Node("n1").Build()
 //
 // Methods that add something may be called repeatedly. Those that read a text, such as a quantity, panic if it is
-// wrong, as the mistake is in the source of the test. Make a builder with [Pod].
+// wrong, as the mistake is in the source of the test. Make a builder with [Pod] or [PodFrom].
 type PodBuilder struct {
 	pod *v1.Pod
 }
@@ -32,6 +30,9 @@ func Pod(name string) PodBuilder {
 	}}
 }
 
+// PodFrom begins with a copy of a pod.
+func PodFrom(pod *v1.Pod) PodBuilder { return PodBuilder{pod.DeepCopy()} }
+
 // Build returns the pod. A pod without containers gets one, and one without a UID gets namespace/name, so that the same
 // pod has the same UID everywhere.
 func (b PodBuilder) Build() *v1.Pod {
@@ -43,13 +44,15 @@ func (b PodBuilder) Build() *v1.Pod {
 	}).pod
 }
 
-// With changes the pod in a way that the builder has no method for.
-func (b PodBuilder) With(change func(pod *v1.Pod)) PodBuilder {
+// With changes the pod in ways that the builder has no method for.
+func (b PodBuilder) With(changes ...func(pod *v1.Pod)) PodBuilder {
 	if b.pod == nil {
 		b = Pod("")
 	}
 	changed := b.pod.DeepCopy()
-	change(changed)
+	for _, change := range changes {
+		change(changed)
+	}
 	return PodBuilder{changed}
 }
 
@@ -120,27 +123,63 @@ func (b PodBuilder) Phase(phase v1.PodPhase) PodBuilder {
 	return b.With(func(pod *v1.Pod) { pod.Status.Phase = phase })
 }
 
-// Container adds a container. Requests, Limits, Image and HostPort are about the container that was added last; without
-// any they begin one called main.
-func (b PodBuilder) Container(name string) PodBuilder {
-	return b.With(func(pod *v1.Pod) { pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: name}) })
+// Container adds a container that requests resources, given as pairs of a name and a quantity, such as "cpu", "500m".
+// Requests, Limits, Image and HostPort are about the container that was added last; without any they begin one called
+// main.
+func (b PodBuilder) Container(name string, requests ...string) PodBuilder {
+	return b.With(func(pod *v1.Pod) {
+		pod.Spec.Containers = append(pod.Spec.Containers, newContainer(name, requests))
+	})
 }
 
-// Requests has the container request a quantity of a resource, such as "500m" of "cpu".
-func (b PodBuilder) Requests(name v1.ResourceName, quantity string) PodBuilder {
-	return b.With(func(pod *v1.Pod) { setQuantity(&container(pod).Resources.Requests, name, quantity) })
+// InitContainer adds a container that ends before the others start.
+func (b PodBuilder) InitContainer(name string, requests ...string) PodBuilder {
+	return b.With(func(pod *v1.Pod) {
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, newContainer(name, requests))
+	})
 }
 
-// Limits limits the container to a quantity of a resource. That is what the container requests, too, unless Requests
+// Sidecar adds an init container that keeps running next to the others.
+func (b PodBuilder) Sidecar(name string, requests ...string) PodBuilder {
+	return b.With(func(pod *v1.Pod) {
+		sidecar := newContainer(name, requests)
+		sidecar.RestartPolicy = ptr.To(v1.ContainerRestartPolicyAlways)
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, sidecar)
+	})
+}
+
+// Requests has the container request resources, given as pairs of a name and a quantity, such as "cpu", "500m".
+func (b PodBuilder) Requests(pairs ...string) PodBuilder {
+	return b.With(func(pod *v1.Pod) { setQuantities(&container(pod).Resources.Requests, pairs) })
+}
+
+// Limits limits the container to quantities of resources. That is what the container requests, too, unless Requests
 // says otherwise.
-func (b PodBuilder) Limits(name v1.ResourceName, quantity string) PodBuilder {
+func (b PodBuilder) Limits(pairs ...string) PodBuilder {
 	return b.With(func(pod *v1.Pod) {
 		resources := &container(pod).Resources
-		setQuantity(&resources.Limits, name, quantity)
-		if _, requested := resources.Requests[name]; !requested {
-			setQuantity(&resources.Requests, name, quantity)
+		setQuantities(&resources.Limits, pairs)
+		for name, quantity := range Resources(pairs...) {
+			if _, requested := resources.Requests[name]; !requested {
+				setQuantities(&resources.Requests, []string{string(name), quantity.String()})
+			}
 		}
 	})
+}
+
+// PodRequests sets what the pod as a whole requests, whatever its containers do.
+func (b PodBuilder) PodRequests(pairs ...string) PodBuilder {
+	return b.With(func(pod *v1.Pod) {
+		if pod.Spec.Resources == nil {
+			pod.Spec.Resources = &v1.ResourceRequirements{}
+		}
+		setQuantities(&pod.Spec.Resources.Requests, pairs)
+	})
+}
+
+// Overhead sets what the pod takes in addition to its containers.
+func (b PodBuilder) Overhead(pairs ...string) PodBuilder {
+	return b.With(func(pod *v1.Pod) { setQuantities(&pod.Spec.Overhead, pairs) })
 }
 
 // Image sets the image of the container.
@@ -156,24 +195,41 @@ func (b PodBuilder) HostPort(port int32) PodBuilder {
 	})
 }
 
-// PersistentVolumeClaim mounts a claim of the pod's namespace.
-func (b PodBuilder) PersistentVolumeClaim(name string) PodBuilder {
+// Volume adds a volume.
+func (b PodBuilder) Volume(name string, source v1.VolumeSource) PodBuilder {
 	return b.With(func(pod *v1.Pod) {
-		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{
-			Name: fmt.Sprintf("volume-%d", len(pod.Spec.Volumes)+1),
-			VolumeSource: v1.VolumeSource{
-				PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name},
-			},
-		})
+		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: name, VolumeSource: source})
+	})
+}
+
+// PersistentVolumeClaim mounts claims of the pod's namespace, as volumes of the same names.
+func (b PodBuilder) PersistentVolumeClaim(names ...string) PodBuilder {
+	for _, name := range names {
+		b = b.Volume(name, v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}})
+	}
+	return b
+}
+
+// EphemeralVolume adds a generic ephemeral volume, whose claim is called like the pod and the volume: pod-volume.
+func (b PodBuilder) EphemeralVolume(name string) PodBuilder {
+	return b.Volume(name, v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}})
+}
+
+// ResourceClaim has the pod use a claim of its namespace, by the same name.
+func (b PodBuilder) ResourceClaim(name string) PodBuilder {
+	return b.With(func(pod *v1.Pod) {
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: name, ResourceClaimName: &name})
 	})
 }
 
 // Tolerates has the pod tolerate the taint that [NodeBuilder.Taint] makes of the same arguments.
 func (b PodBuilder) Tolerates(key, value string, effect v1.TaintEffect) PodBuilder {
-	return b.With(func(pod *v1.Pod) {
-		pod.Spec.Tolerations = append(pod.Spec.Tolerations,
-			v1.Toleration{Key: key, Operator: v1.TolerationOpEqual, Value: value, Effect: effect})
-	})
+	return b.Toleration(v1.Toleration{Key: key, Operator: v1.TolerationOpEqual, Value: value, Effect: effect})
+}
+
+// Toleration adds tolerations.
+func (b PodBuilder) Toleration(tolerations ...v1.Toleration) PodBuilder {
+	return b.With(func(pod *v1.Pod) { pod.Spec.Tolerations = append(pod.Spec.Tolerations, tolerations...) })
 }
 
 // container returns the last container of a pod, which it adds if there is none.
@@ -184,13 +240,6 @@ func container(pod *v1.Pod) *v1.Container {
 	return &pod.Spec.Containers[len(pod.Spec.Containers)-1]
 }
 
-func setQuantity(list *v1.ResourceList, name v1.ResourceName, quantity string) {
-	parsed, err := resource.ParseQuantity(quantity)
-	if err != nil {
-		panic(fmt.Sprintf("plugintest: %q is no quantity of %s: %v", quantity, name, err))
-	}
-	if *list == nil {
-		*list = v1.ResourceList{}
-	}
-	(*list)[name] = parsed
+func newContainer(name string, requests []string) v1.Container {
+	return v1.Container{Name: name, Resources: v1.ResourceRequirements{Requests: Resources(requests...)}}
 }
