@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestActivate(t *testing.T) {
@@ -18,23 +20,23 @@ func TestActivate(t *testing.T) {
 		want  Pool
 		moved int
 	}{
-		{"unschedulable, in spite of its backoff", func(f *fixture) { f.park(newPod("pod"), "P") }, PoolActive, 1},
+		{"unschedulable, in spite of its backoff", func(f *fixture) { f.park(objects.Pod("pod").Build(), "P") }, PoolActive, 1},
 		{"backing off", func(f *fixture) {
-			f.park(newPod("pod"), "P")
+			f.park(objects.Pod("pod").Build(), "P")
 			f.Move(nodeAdded, nil, node, nil)
 		}, PoolActive, 1},
-		{"backing off from an error", func(f *fixture) { f.park(newPod("pod")) }, PoolActive, 1},
-		{"active already", func(f *fixture) { f.Add(newPod("pod")) }, PoolActive, 0},
-		{"in flight", func(f *fixture) { f.Add(newPod("pod")); f.pop("pod") }, PoolInFlight, 0},
+		{"backing off from an error", func(f *fixture) { f.park(objects.Pod("pod").Build()) }, PoolActive, 1},
+		{"active already", func(f *fixture) { f.Add(objects.Pod("pod").Build()) }, PoolActive, 0},
+		{"in flight", func(f *fixture) { f.Add(objects.Pod("pod").Build()); f.pop("pod") }, PoolInFlight, 0},
 		{"unknown", func(f *fixture) {}, PoolNone, 0},
-		{"gated", func(f *fixture) { shut = true; f.Add(newPod("pod")) }, PoolGated, 0},
-		{"gated no longer", func(f *fixture) { shut = true; f.Add(newPod("pod")); shut = false }, PoolActive, 1},
+		{"gated", func(f *fixture) { shut = true; f.Add(objects.Pod("pod").Build()) }, PoolGated, 0},
+		{"gated no longer", func(f *fixture) { shut = true; f.Add(objects.Pod("pod").Build()); shut = false }, PoolActive, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			shut = false
 			f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), gatedWhile("Gate", &shut, nodeAdded)))
 			test.bring(f)
-			f.Activate(klog.Logger{}, map[string]*v1.Pod{"default/pod": newPod("pod"), "nil": nil})
+			f.Activate(klog.Logger{}, map[string]*v1.Pod{"default/pod": objects.Pod("pod").Build(), "nil": nil})
 			f.wantPool("pod", test.want)
 			wantEqual(t, "pods moved", f.seen.incoming["active ForceActivate"], test.moved)
 		})
@@ -43,11 +45,11 @@ func TestActivate(t *testing.T) {
 
 func TestActivateInFlightCountsForThatPodOnly(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.Add(newPod("pod"))
+	f.Add(objects.Pod("pod").Build())
 	info := f.pop("pod")
-	f.Add(newPod("other"))
+	f.Add(objects.Pod("other").Build())
 	other := f.pop("other")
-	f.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod("pod")})
+	f.Activate(klog.Logger{}, map[string]*v1.Pod{"": objects.Pod("pod").Build()})
 	f.giveBack(info, "*P")
 	f.giveBack(other, "*P")
 	f.wantPool("pod", PoolBackoff)

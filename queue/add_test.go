@@ -9,12 +9,14 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestAddOrdersActivePods(t *testing.T) {
 	later := func(a, b fwk.QueuedEntityInfo) bool { return a.GetTimestamp().After(b.GetTimestamp()) }
 	never := func(a, b fwk.QueuedEntityInfo) bool { return false }
-	pods := []*v1.Pod{newPod("low", priority(1)), newPod("high", priority(9)), newPod("low too", priority(1)), newPod("middle", priority(5))}
+	pods := []*v1.Pod{objects.Pod("low").Priority(1).Build(), objects.Pod("high").Priority(9).Build(), objects.Pod("low too").Priority(1).Build(), objects.Pod("middle").Priority(5).Build()}
 	tests := []struct {
 		name string
 		less fwk.LessFunc
@@ -42,7 +44,7 @@ func TestAddNominatesThePodEvenIfGated(t *testing.T) {
 	shut := true
 	for _, shut = range []bool{false, true} {
 		f := newFixture(t, withPlugins(gatedWhile("Gate", &shut, nodeAdded)))
-		f.Add(newPod("pod", nominatedFor("node1")))
+		f.Add(objects.Pod("pod").NominatedNode("node1").Build())
 		if nominated := f.NominatedPodsForNode("node1"); len(nominated) != 1 || nominated[0].GetPod().Name != "pod" {
 			t.Errorf("gated %v: nominated %v, want the pod", shut, nominated)
 		}
@@ -54,7 +56,7 @@ func TestAddReplacesAPodOfTheSameName(t *testing.T) {
 	replace := func(pool Pool) {
 		t.Helper()
 		f.wantPool("pod", pool)
-		successor := newPod("pod")
+		successor := objects.Pod("pod").Build()
 		successor.UID = "successor"
 		f.Add(successor)
 		f.wantPool("pod", PoolActive)
@@ -64,18 +66,18 @@ func TestAddReplacesAPodOfTheSameName(t *testing.T) {
 		}
 		f.Done("successor")
 	}
-	f.Add(newPod("pod", nominatedFor("node1")))
+	f.Add(objects.Pod("pod").NominatedNode("node1").Build())
 	replace(PoolActive)
-	f.park(newPod("pod", nominatedFor("node1")), "P")
+	f.park(objects.Pod("pod").NominatedNode("node1").Build(), "P")
 	replace(PoolUnschedulable)
-	f.park(newPod("pod", nominatedFor("node1")))
+	f.park(objects.Pod("pod").NominatedNode("node1").Build())
 	replace(PoolBackoff)
 }
 
 func TestFirstAttemptTimeLeavesOutTheTimeAtAGate(t *testing.T) {
 	shut := true
 	f := newFixture(t, withPlugins(gatedWhile("Gate", &shut, nodeAdded)))
-	f.Add(newPod("pod"))
+	f.Add(objects.Pod("pod").Build())
 	f.step(time.Minute)
 	shut = false
 	f.Move(nodeAdded, nil, node, nil)

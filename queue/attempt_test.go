@@ -17,6 +17,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestReturnedPodGoesWhereItsRejectorsSay(t *testing.T) {
@@ -49,7 +50,7 @@ func TestReturnedPodGoesWhereItsRejectorsSay(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, withPlugins(plugin("P", nodeAdded, test.hint), plugin("Q", volumeAdded, nil)))
-			f.Add(newPod("pod"))
+			f.Add(objects.Pod("pod").Build())
 			for _, event := range test.before {
 				f.Move(event, nil, nil, nil)
 			}
@@ -68,7 +69,7 @@ func TestEventIsKeptOnlyIfAPluginWaitsForIt(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
 	f.Move(nodeAdded, nil, node, nil)
 	wantEqual(t, "events kept while nothing is in flight", f.Stats().InFlightEvents, 0)
-	f.Add(newPod("pod"))
+	f.Add(objects.Pod("pod").Build())
 	f.pop("pod")
 	for _, test := range []struct {
 		event fwk.ClusterEvent
@@ -82,7 +83,7 @@ func TestEventIsKeptOnlyIfAPluginWaitsForIt(t *testing.T) {
 func TestEventsGoWithTheOldestPodInFlight(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
 	for _, name := range []string{"first", "second", "third"} {
-		f.Add(newPod(name))
+		f.Add(objects.Pod(name).Build())
 		f.pop(name)
 		f.Move(nodeAdded, nil, node, nil)
 	}
@@ -90,7 +91,7 @@ func TestEventsGoWithTheOldestPodInFlight(t *testing.T) {
 		done string
 		want int
 	}{{"second", 3}, {"first", 1}, {"first", 1}, {"unknown", 1}, {"third", 0}} {
-		f.Done(newPod(step.done).UID)
+		f.Done(objects.Pod(step.done).Build().UID)
 		wantEqual(t, "events kept after "+step.done+" is done", f.Stats().InFlightEvents, step.want)
 		wantEqual(t, "events observed", f.seen.flyingSeen, step.want)
 	}
@@ -98,10 +99,10 @@ func TestEventsGoWithTheOldestPodInFlight(t *testing.T) {
 
 func TestEventSeenByAnOlderAttemptCountsForAll(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.Add(newPod("older"))
+	f.Add(objects.Pod("older").Build())
 	older := f.pop("older")
 	f.Move(nodeAdded, nil, node, nil)
-	f.Add(newPod("newer"))
+	f.Add(objects.Pod("newer").Build())
 	newer := f.pop("newer")
 	f.giveBack(newer, "P")
 	f.giveBack(older, "P")
@@ -114,9 +115,9 @@ func TestEventsInFlightAreBounded(t *testing.T) {
 	options := withPlugins(plugin("P", nodeAdded, answering(fwk.QueueSkip, nil)))
 	options.MaxInFlightEvents = 100
 	f := newFixture(t, options)
-	f.Add(newPod("stuck"))
+	f.Add(objects.Pod("stuck").Build())
 	stuck := f.pop("stuck")
-	f.Add(newPod("late"))
+	f.Add(objects.Pod("late").Build())
 	var late *framework.QueuedPodInfo
 	for i := range events {
 		if i == events-10 {
@@ -134,7 +135,7 @@ func TestEventsInFlightAreBounded(t *testing.T) {
 // A pod that is in flight for a million events, each with objects of its own, keeps less than 16 MB of them, and is not
 // forgotten.
 func TestEventsInFlightTakeLittleMemory(t *testing.T) {
-	pod := newPod("assigned", label("app", "web"))
+	pod := objects.Pod("assigned").Label("app", "web").Build()
 	pod.Spec.Containers = make([]v1.Container, 2)
 	large := node.DeepCopy()
 	for i := range 50 {
@@ -150,9 +151,9 @@ func TestEventsInFlightTakeLittleMemory(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, withPlugins(plugin("P", nodeAdded, answering(fwk.QueueSkip, nil))))
-			f.Add(newPod("stuck"))
+			f.Add(objects.Pod("stuck").Build())
 			stuck := f.pop("stuck")
-			f.Add(newPod("newer"))
+			f.Add(objects.Pod("newer").Build())
 			before, most := memoryInUse(), uint64(0)
 			for i := range test.events {
 				f.Move(nodeAdded, test.object(), test.object(), nil)
@@ -183,12 +184,12 @@ func memoryInUse() uint64 {
 
 func TestUpdateInFlightIsAskedAboutForThatPodOnly(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", targetLabel, nil)))
-	pod := newPod("pod")
+	pod := objects.Pod("pod").Build()
 	f.Add(pod)
 	info := f.pop("pod")
-	f.Add(newPod("other"))
+	f.Add(objects.Pod("other").Build())
 	other := f.pop("other")
-	f.Update(pod, changed(pod, label("a", "b")))
+	f.Update(pod, objects.PodFrom(pod).Label("a", "b").Build())
 	f.wantPool("pod", PoolInFlight)
 	f.giveBack(other, "P")
 	f.giveBack(info, "P")
@@ -198,10 +199,10 @@ func TestUpdateInFlightIsAskedAboutForThatPodOnly(t *testing.T) {
 
 func TestUpdateInFlightThatNobodyWaitsForIsKeptAllTheSame(t *testing.T) {
 	f := newFixture(t, Options{})
-	pod := newPod("pod")
+	pod := objects.Pod("pod").Build()
 	f.Add(pod)
 	info := f.pop("pod")
-	f.Update(pod, changed(pod, label("a", "b")))
+	f.Update(pod, objects.PodFrom(pod).Label("a", "b").Build())
 	wantEqual(t, "events kept", f.Stats().InFlightEvents, 1)
 	f.giveBack(info, "P")
 	f.wantPool("pod", PoolUnschedulable)
@@ -214,14 +215,14 @@ func TestGivingBackAPodThatIsQueuedIsAnError(t *testing.T) {
 	}{{nil, PoolBackoff}, {[]string{"P"}, PoolUnschedulable}, {[]string{"active"}, PoolActive}} {
 		t.Run(string(test.want), func(t *testing.T) {
 			f := newFixture(t, Options{})
-			f.Add(newPod("pod"))
+			f.Add(objects.Pod("pod").Build())
 			info := f.pop("pod")
 			if test.want == PoolActive {
-				f.Add(newPod("pod"))
+				f.Add(objects.Pod("pod").Build())
 			} else {
 				f.giveBack(info, test.rejectors...)
 			}
-			err := f.AddUnschedulable(framework.NewQueuedPodInfo(newPod("pod"), start))
+			err := f.AddUnschedulable(framework.NewQueuedPodInfo(objects.Pod("pod").Build(), start))
 			if want := "default/pod is already present in the " + string(test.want) + " queue"; err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
 			}
@@ -233,7 +234,7 @@ func TestGivingBackAPodThatIsQueuedIsAnError(t *testing.T) {
 
 func TestGivingBackAPodThatIsNotInFlightBacksOff(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	info := framework.NewQueuedPodInfo(newPod("pod"), start)
+	info := framework.NewQueuedPodInfo(objects.Pod("pod").Build(), start)
 	info.UnschedulablePlugins.Insert("P")
 	if err := f.AddUnschedulable(info); err != nil {
 		t.Fatal(err)
@@ -243,7 +244,7 @@ func TestGivingBackAPodThatIsNotInFlightBacksOff(t *testing.T) {
 
 func TestGivingBackCountsAttempts(t *testing.T) {
 	f := newFixture(t, Options{})
-	f.Add(newPod("pod"))
+	f.Add(objects.Pod("pod").Build())
 	info := f.pop("pod")
 	type counts struct{ Attempts, Rejections, Errors int }
 	for _, test := range []struct {
@@ -262,14 +263,14 @@ func TestGivingBackCountsAttempts(t *testing.T) {
 		wantEqual(t, "counts", counts{info.Attempts, info.UnschedulableCount, info.ConsecutiveErrorsCount}, test.want)
 		wantEqual(t, "timestamp", info.Timestamp, f.clock.Now())
 		wantEqual(t, "flushed", info.WasFlushedFromUnschedulable || !info.FlushTimestamp.IsZero(), false)
-		f.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod("pod")})
+		f.Activate(klog.Logger{}, map[string]*v1.Pod{"": objects.Pod("pod").Build()})
 		info = f.pop("pod")
 	}
 }
 
 func TestPopKeepsRejectorsAndFirstAttempt(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.parkReady(newPod("pod"), "P", "*Q")
+	f.parkReady(objects.Pod("pod").Build(), "P", "*Q")
 	f.Move(nodeAdded, nil, node, nil)
 	info := f.pop("pod")
 	wantEqual(t, "rejectors", info.RejectorPlugins(), sets.New("P", "Q"))
@@ -278,10 +279,10 @@ func TestPopKeepsRejectorsAndFirstAttempt(t *testing.T) {
 
 func TestPodInFlightIsNotPoppedTwice(t *testing.T) {
 	f := newFixture(t, Options{})
-	f.Add(newPod("pod"))
+	f.Add(objects.Pod("pod").Build())
 	f.pop("pod")
-	f.Add(newPod("pod"))
-	f.Add(newPod("other"))
+	f.Add(objects.Pod("pod").Build())
+	f.Add(objects.Pod("other").Build())
 	f.pop("other")
 	f.popsNothing()
 	wantEqual(t, "scheduling cycles", f.SchedulingCycle(), 2)
@@ -290,7 +291,7 @@ func TestPodInFlightIsNotPoppedTwice(t *testing.T) {
 
 func TestReturnedPodIsPoppableOnlyAfterItsFlightEnded(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.Add(newPod("pod"))
+	f.Add(objects.Pod("pod").Build())
 	for range 3 {
 		info := f.pop("pod")
 		f.Move(nodeAdded, nil, node, nil)
@@ -303,16 +304,16 @@ func TestReturnedPodIsPoppableOnlyAfterItsFlightEnded(t *testing.T) {
 
 func TestFailingPodsDoNotStarveOthers(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.Add(newPod("greedy", priority(10)))
-	f.Add(newPod("modest", priority(1)))
+	f.Add(objects.Pod("greedy").Priority(10).Build())
+	f.Add(objects.Pod("modest").Priority(1).Build())
 	f.giveBack(f.pop("greedy"), "P")
 	f.Move(nodeAdded, nil, node, nil)
 	f.pop("modest") // because greedy backs off
 
-	f.Add(newPod("equal"))
+	f.Add(objects.Pod("equal").Build())
 	f.step(time.Second)
-	f.Add(newPod("later"))
+	f.Add(objects.Pod("later").Build())
 	f.giveBack(f.pop("equal"), "*P") // its time counts again, so that later goes first
-	f.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod("equal")})
+	f.Activate(klog.Logger{}, map[string]*v1.Pod{"": objects.Pod("equal").Build()})
 	f.pop("later")
 }

@@ -12,6 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestBackoffDuration(t *testing.T) {
@@ -56,7 +57,7 @@ func TestBackoffEndsWithTheWindowOfItsExpiration(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, Options{DisablePopFromBackoff: test.windowless})
-			f.Add(newPod("pod"))
+			f.Add(objects.Pod("pod").Build())
 			info := f.pop("pod")
 			f.step(test.failsAfter)
 			f.giveBack(info)
@@ -76,7 +77,7 @@ func TestBackoffEndsWithTheWindowOfItsExpiration(t *testing.T) {
 
 func TestBackoffOrder(t *testing.T) {
 	// In order of their expirations; the first two fall into one window.
-	pods := []*v1.Pod{newPod("low"), newPod("high", priority(5)), newPod("later", priority(9))}
+	pods := []*v1.Pod{objects.Pod("low").Build(), objects.Pod("high").Priority(5).Build(), objects.Pod("later").Priority(9).Build()}
 	for _, test := range []struct {
 		name       string
 		windowless bool
@@ -124,7 +125,7 @@ func TestPopDrainsBackoff(t *testing.T) {
 			options := withPlugins(plugin("P", nodeAdded, nil), gate)
 			options.DisablePopFromBackoff = test.disabled
 			f := newFixture(t, options)
-			f.Add(newPod("pod"))
+			f.Add(objects.Pod("pod").Build())
 			info := f.pop("pod")
 			f.Move(nodeAdded, nil, node, nil)
 			f.giveBack(info, test.rejectors...)
@@ -139,17 +140,17 @@ func TestPopDrainsBackoff(t *testing.T) {
 
 func TestPopPrefersActivePods(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.park(newPod("backing off", priority(9)), "P")
+	f.park(objects.Pod("backing off").Priority(9).Build(), "P")
 	f.Move(nodeAdded, nil, node, nil)
-	f.Add(newPod("active"))
+	f.Add(objects.Pod("active").Build())
 	wantEqual(t, "order", f.popOrder(), []string{"active", "backing off"})
 }
 
 func TestFlushBackoffTakesRejectedPodsFirst(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.Add(newPod("error"))
+	f.Add(objects.Pod("error").Build())
 	f.giveBack(f.pop("error"))
-	f.park(newPod("rejected"), "P")
+	f.park(objects.Pod("rejected").Build(), "P")
 	f.Move(nodeAdded, nil, node, nil)
 	f.step(time.Minute)
 	f.FlushBackoff()
@@ -159,14 +160,14 @@ func TestFlushBackoffTakesRejectedPodsFirst(t *testing.T) {
 
 func TestBackoffIsOverForEventsAfterIt(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.parkReady(newPod("pod"), "P")
+	f.parkReady(objects.Pod("pod").Build(), "P")
 	f.Move(nodeAdded, nil, node, nil)
 	f.wantPool("pod", PoolActive)
 }
 
 func TestBackoffDisabled(t *testing.T) {
 	f := newFixture(t, Options{MaxBackoff: -1})
-	f.Add(newPod("pod"))
+	f.Add(objects.Pod("pod").Build())
 	f.giveBack(f.pop("pod"))
 	f.wantPool("pod", PoolActive)
 }
@@ -174,9 +175,9 @@ func TestBackoffDisabled(t *testing.T) {
 func TestBackoffOnAClockAtZero(t *testing.T) {
 	f := newFixture(t, Options{})
 	f.clock.SetTime(time.Time{})
-	f.Add(newPod("pod"))
+	f.Add(objects.Pod("pod").Build())
 	f.giveBack(f.pop("pod"))
 	f.wantPool("pod", PoolBackoff)
-	f.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod("pod")})
+	f.Activate(klog.Logger{}, map[string]*v1.Pod{"": objects.Pod("pod").Build()})
 	f.wantPool("pod", PoolActive)
 }

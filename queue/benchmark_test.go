@@ -16,6 +16,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // forSizes runs a benchmark with several numbers of waiting pods.
@@ -36,7 +37,7 @@ func newBenchmark(b *testing.B, pods int, describe func(i int) (rejector, shape 
 	}
 	for i := range pods {
 		rejector, shape := describe(i)
-		pod := newPod(fmt.Sprint("pod", i))
+		pod := objects.Pod(fmt.Sprint("pod", i)).Build()
 		if shape != "" {
 			pod.Labels = map[string]string{"shape": shape}
 		}
@@ -125,7 +126,7 @@ func BenchmarkEventWakesAll(b *testing.B) {
 func BenchmarkAttempt(b *testing.B) {
 	forSizes(b, func(b *testing.B, pods int) {
 		q := newBenchmark(b, pods, func(int) (string, string) { return "P", "round" }, plugin("P", nodeAdded, nil))
-		next := map[string]*v1.Pod{"": newPod("pod0")}
+		next := map[string]*v1.Pod{"": objects.Pod("pod0").Build()}
 		b.ReportAllocs()
 		for b.Loop() {
 			q.Activate(klog.Logger{}, next)
@@ -136,7 +137,7 @@ func BenchmarkAttempt(b *testing.B) {
 
 func BenchmarkNominatedPodsForNode(b *testing.B) {
 	n := NewNominator(nil)
-	n.AddNominatedPod(klog.Logger{}, framework.NewQueuedPodInfo(newPod("pod"), start), override("other"))
+	n.AddNominatedPod(klog.Logger{}, framework.NewQueuedPodInfo(objects.Pod("pod").Build(), start), override("other"))
 	b.ReportAllocs()
 	for b.Loop() {
 		n.NominatedPodsForNode("node")

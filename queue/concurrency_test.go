@@ -15,6 +15,8 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // Everything at once must neither lose a pod nor have it in two places.
@@ -36,23 +38,23 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	name := func(i int) string { return fmt.Sprint("pod", i%pods) }
 	for i := range pods {
-		q.Add(newPod(name(i)))
+		q.Add(objects.Pod(name(i)).Build())
 	}
 	for _, work := range []func(i int){
 		func(i int) {
-			oldPod, newPod := newPod(name(i)), newPod(name(i), label("shape", fmt.Sprint(i%3)), priority(int32(i%5)))
+			oldPod, newPod := objects.Pod(name(i)).Build(), objects.Pod(name(i)).Label("shape", fmt.Sprint(i%3)).Priority(int32(i%5)).Build()
 			newPod.Spec.Tolerations = []v1.Toleration{{Key: "a second event"}}
 			q.Update(oldPod, newPod)
 		},
 		func(i int) { q.Move(nodeAdded, nil, node, nil) },
-		func(i int) { q.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod(name(i))}) },
+		func(i int) { q.Activate(klog.Logger{}, map[string]*v1.Pod{"": objects.Pod(name(i)).Build()}) },
 		func(i int) {
 			clock.SetTime(start.Add(time.Duration(i) * 10 * time.Second))
 			q.FlushBackoff()
 			q.FlushUnschedulable()
 		},
 		func(i int) {
-			q.AddNominatedPod(klog.Logger{}, podInfo(newPod(name(i))), override("node"))
+			q.AddNominatedPod(klog.Logger{}, podInfo(objects.Pod(name(i)).Build()), override("node"))
 			q.NominatedPodsForNode("node")
 			q.Lookup("default", name(i))
 			q.Stats()
@@ -112,11 +114,11 @@ func TestConcurrentUpdateAndPop(t *testing.T) {
 		t.Fatal(err)
 	}
 	var versions sync.WaitGroup
-	q.Add(newPod("pod"))
+	q.Add(objects.Pod("pod").Build())
 	versions.Go(func() {
-		oldPod := newPod("pod")
+		oldPod := objects.Pod("pod").Build()
 		for i := range 2000 {
-			newPod := newPod("pod", label("version", fmt.Sprint(i)))
+			newPod := objects.Pod("pod").Label("version", fmt.Sprint(i)).Build()
 			q.Update(oldPod, newPod)
 			oldPod = newPod
 		}

@@ -9,6 +9,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // A pod that fails at once whenever it is tried, and that an event of the failure of another wakes, is what a gang that
@@ -17,7 +19,7 @@ func TestPodsAreTriedEarlyOncePerBackoff(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
 	names := []string{"a", "b", "c"}
 	for _, name := range names {
-		f.park(newPod(name), "P")
+		f.park(objects.Pod(name).Build(), "P")
 	}
 	attempts := 0
 	for range 300 { // five minutes, a step each second
@@ -60,19 +62,19 @@ func TestWhatEndsTheWaitForTheEndOfABackoff(t *testing.T) {
 			f.giveBack(f.pop("a"), "P")
 		}, true},
 		{"activation, which ends no backoff", func(f *fixture) {
-			f.Activate(klog.Logger{}, map[string]*v1.Pod{"a": newPod("a")})
+			f.Activate(klog.Logger{}, map[string]*v1.Pod{"a": objects.Pod("a").Build()})
 			f.giveBack(f.pop("a"), "P")
 		}, false},
 		{"deletion and a new pod", func(f *fixture) {
-			f.Delete(newPod("a"))
-			f.Add(newPod("a"))
+			f.Delete(objects.Pod("a").Build())
+			f.Add(objects.Pod("a").Build())
 			f.giveBack(f.pop("a"), "P")
 		}, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-			f.park(newPod("a"), "P")
+			f.park(objects.Pod("a").Build(), "P")
 			f.Move(nodeAdded, nil, node, nil)
 			f.giveBack(f.pop("a"), "P") // popped early
 			test.do(f)

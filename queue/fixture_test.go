@@ -19,9 +19,10 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
-// fixture is a queue on a virtual clock, with one profile named "default" unless a test says otherwise.
+// fixture is a queue on a virtual clock, with the default profile unless a test says otherwise.
 type fixture struct {
 	*Queue
 	t     *testing.T
@@ -36,7 +37,7 @@ func newFixture(t *testing.T, options Options) *fixture {
 	f := &fixture{t: t, clock: testingclock.NewFakePassiveClock(start), seen: newTally()}
 	options.Clock, options.Observer = f.clock, f.seen
 	if options.Profiles == nil {
-		options.Profiles = map[string]Profile{"default": {}}
+		options.Profiles = map[string]Profile{"default-scheduler": {}}
 	}
 	queue, err := New(context.Background(), options)
 	if err != nil {
@@ -58,7 +59,7 @@ func withPlugins(plugins ...*testPlugin) Options {
 			profile.PreEnqueue = append(profile.PreEnqueue, plugin)
 		}
 	}
-	return Options{Profiles: map[string]Profile{"default": profile}}
+	return Options{Profiles: map[string]Profile{"default-scheduler": profile}}
 }
 
 // testPlugin is a plugin with registered events and perhaps a gate.
@@ -233,5 +234,5 @@ func gatedWhile(name string, shut *bool, event fwk.ClusterEvent) *testPlugin {
 }
 
 func infoAt(timestamp time.Time) *framework.QueuedPodInfo {
-	return framework.NewQueuedPodInfo(newPod("pod"), timestamp)
+	return framework.NewQueuedPodInfo(objects.Pod("pod").Build(), timestamp)
 }

@@ -12,15 +12,16 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestFlushUnschedulable(t *testing.T) {
 	const wait = defaultMaxInUnschedulable
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.park(newPod("first"), "P")
+	f.park(objects.Pod("first").Build(), "P")
 	f.step(time.Second)
-	f.park(newPod("second"), "P")
-	f.Add(newPod("in flight"))
+	f.park(objects.Pod("second").Build(), "P")
+	f.Add(objects.Pod("in flight").Build())
 	inFlight := f.pop("in flight")
 
 	next, ok := f.NextUnschedulableFlush()
@@ -51,7 +52,7 @@ func TestFlushedPodRespectsItsBackoff(t *testing.T) {
 	options := withPlugins(plugin("P", nodeAdded, nil))
 	options.MaxInUnschedulable = 500 * time.Millisecond
 	f := newFixture(t, options)
-	f.park(newPod("pod"), "P")
+	f.park(objects.Pod("pod").Build(), "P")
 	f.step(time.Second)
 	f.FlushUnschedulable()
 	f.wantPool("pod", PoolBackoff)
@@ -62,7 +63,7 @@ func TestGatedPodIsCheckedOncePerUnschedulableTimeout(t *testing.T) {
 	shut := true
 	gate := gatedWhile("Gate", &shut, nodeAdded)
 	f := newFixture(t, withPlugins(gate))
-	f.Add(newPod("pod"))
+	f.Add(objects.Pod("pod").Build())
 	gate.gateCalls = 0
 	for range 3 {
 		f.step(wait + 1)
@@ -93,9 +94,9 @@ func TestNextFlush(t *testing.T) {
 		return next.Sub(start)
 	}
 	wantEqual(t, "empty", next(), 0)
-	f.park(newPod("waits"), "P")
+	f.park(objects.Pod("waits").Build(), "P")
 	wantEqual(t, "waiting", next(), defaultMaxInUnschedulable+1)
-	f.Add(newPod("error"))
+	f.Add(objects.Pod("error").Build())
 	info := f.pop("error")
 	info.ConsecutiveErrorsCount = 2
 	f.giveBack(info)
@@ -108,8 +109,8 @@ func TestNextFlush(t *testing.T) {
 func TestNextFlushAlwaysFlushesSomething(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
 	f.clock.SetTime(start.Add(123_456_789))
-	f.park(newPod("waits"), "P")
-	f.Add(newPod("error"))
+	f.park(objects.Pod("waits").Build(), "P")
+	f.Add(objects.Pod("error").Build())
 	f.giveBack(f.pop("error"))
 	for range 2 {
 		next, ok := f.NextFlush()
@@ -137,7 +138,7 @@ func TestRun(t *testing.T) {
 		q.Run(ctx)
 		begin := time.Now()
 		giveBack := func(pod string, rejectors ...string) {
-			q.Add(newPod(pod))
+			q.Add(objects.Pod(pod).Build())
 			info := q.TryPop()
 			info.UnschedulablePlugins.Insert(rejectors...)
 			if err := q.AddUnschedulable(info); err != nil {

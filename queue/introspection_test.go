@@ -10,12 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestLookup(t *testing.T) {
 	shut := false
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), gatedWhile("Gate", &shut, volumeAdded)))
-	active, parked, failed, flying, gated := newPod("active"), newPod("parked"), newPod("failed"), newPod("flying"), newPod("gated")
+	active, parked, failed, flying, gated := objects.Pod("active").Build(), objects.Pod("parked").Build(), objects.Pod("failed").Build(), objects.Pod("flying").Build(), objects.Pod("gated").Build()
 	f.park(parked, "P", "*Q")
 	f.step(time.Second)
 	f.Add(failed)
@@ -52,17 +54,17 @@ func TestLookup(t *testing.T) {
 func TestPendingPodsAndStats(t *testing.T) {
 	shut := true
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), gatedWhile("Gate", &shut, volumeAdded)))
-	f.Add(newPod("gated"))
+	f.Add(objects.Pod("gated").Build())
 	shut = false
-	f.park(newPod("parked"), "P")
-	f.Add(newPod("failed"))
+	f.park(objects.Pod("parked").Build(), "P")
+	f.Add(objects.Pod("failed").Build())
 	f.giveBack(f.pop("failed"))
-	f.park(newPod("rejected"), "P")
+	f.park(objects.Pod("rejected").Build(), "P")
 	f.Move(nodeAdded, nil, node, func(pod *v1.Pod) bool { return pod.Name == "rejected" })
-	f.Add(newPod("flying"))
+	f.Add(objects.Pod("flying").Build())
 	f.pop("flying")
 	f.Move(nodeAdded, nil, node, func(pod *v1.Pod) bool { return false })
-	f.Add(newPod("active"))
+	f.Add(objects.Pod("active").Build())
 	_, summary := f.PendingPods()
 	wantEqual(t, "summary", summary, "activeQ:1; backoffQ:2; unschedulableEntities:2")
 	wantEqual(t, "pods", f.pending(), []string{"active", "failed", "rejected", "gated", "parked"})

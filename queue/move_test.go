@@ -14,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestMove(t *testing.T) {
@@ -40,9 +41,9 @@ func TestMove(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, withPlugins(plugin("P", nodeAdded, test.hint), plugin("Q", volumeAdded, nil)))
 			if test.ready {
-				f.parkReady(newPod("pod"), test.rejectors...)
+				f.parkReady(objects.Pod("pod").Build(), test.rejectors...)
 			} else {
-				f.park(newPod("pod"), test.rejectors...)
+				f.park(objects.Pod("pod").Build(), test.rejectors...)
 			}
 			f.Move(nodeAdded, nil, node, nil)
 			f.wantPool("pod", test.want)
@@ -69,7 +70,7 @@ func TestMoveMatchesRegistrations(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, withPlugins(plugin("P", test.registered, nil)))
-			f.parkReady(newPod("pod"), "P")
+			f.parkReady(objects.Pod("pod").Build(), "P")
 			f.Move(test.happened, nil, node, nil)
 			f.wantPool("pod", test.want)
 		})
@@ -78,7 +79,7 @@ func TestMoveMatchesRegistrations(t *testing.T) {
 
 func TestMoveCallsNoHintOfAPluginThatDidNotReject(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, answering(fwk.QueueSkip, nil)), plugin("Q", nodeAdded, nil)))
-	f.parkReady(newPod("pod"), "P")
+	f.parkReady(objects.Pod("pod").Build(), "P")
 	f.Move(nodeAdded, nil, node, nil)
 	wantEqual(t, "hints asked", len(f.seen.hints), 1)
 	wantEqual(t, "whose hint", f.seen.hints[0].Plugin, "P")
@@ -86,11 +87,11 @@ func TestMoveCallsNoHintOfAPluginThatDidNotReject(t *testing.T) {
 
 func TestMoveByProfile(t *testing.T) {
 	profiles := withPlugins(plugin("P", nodeAdded, nil)).Profiles
-	profiles["other"] = withPlugins(plugin("P", volumeAdded, nil)).Profiles["default"]
+	profiles["other"] = withPlugins(plugin("P", volumeAdded, nil)).Profiles["default-scheduler"]
 	f := newFixture(t, Options{Profiles: profiles})
-	f.parkReady(newPod("pod"), "P")
-	f.parkReady(newPod("other", profile("other")), "P")
-	f.parkReady(newPod("stranger", profile("unknown")), "P")
+	f.parkReady(objects.Pod("pod").Build(), "P")
+	f.parkReady(objects.Pod("other").SchedulerName("other").Build(), "P")
+	f.parkReady(objects.Pod("stranger").SchedulerName("unknown").Build(), "P")
 	f.Move(nodeLabel, nil, node, nil)
 	f.wantPool("stranger", PoolUnschedulable)
 	f.Move(nodeAdded, nil, node, nil)
@@ -102,15 +103,15 @@ func TestMoveByProfile(t *testing.T) {
 func TestMoveWithoutRegistrations(t *testing.T) {
 	events := framework.EventMap{}
 	events.Register("P", nodeAdded)
-	f := newFixture(t, Options{Profiles: map[string]Profile{"default": {Events: events}}})
-	f.parkReady(newPod("pod"), "P")
+	f := newFixture(t, Options{Profiles: map[string]Profile{"default-scheduler": {Events: events}}})
+	f.parkReady(objects.Pod("pod").Build(), "P")
 	f.Move(nodeAdded, nil, node, nil)
 	f.wantPool("pod", PoolActive)
 }
 
 func TestWildcards(t *testing.T) {
-	pod := newPod("pod")
-	successor := newPod("pod")
+	pod := objects.Pod("pod").Build()
+	successor := objects.Pod("pod").Build()
 	successor.UID = "successor"
 	for _, test := range []struct {
 		name      string
@@ -123,7 +124,7 @@ func TestWildcards(t *testing.T) {
 		{"for all, while it backs off", nil, []string{"P"}, false, PoolBackoff},
 		{"for all, a pending plugin waits too", nil, []string{"*P"}, false, PoolBackoff},
 		{"for the pod", pod, []string{"P"}, true, PoolActive},
-		{"for another pod", newPod("other"), []string{"P"}, true, PoolUnschedulable},
+		{"for another pod", objects.Pod("other").Build(), []string{"P"}, true, PoolUnschedulable},
 		{"for another pod of the name", successor, []string{"P"}, true, PoolUnschedulable},
 		{"for no pod at all", node, []string{"P"}, true, PoolUnschedulable},
 		{"for a nil pod", (*v1.Pod)(nil), []string{"P"}, true, PoolUnschedulable},
@@ -149,8 +150,8 @@ func TestPreCheckLimitsAnEventToSomePods(t *testing.T) {
 		return *pod.Spec.Priority <= 5
 	}
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.parkReady(newPod("low", priority(1)), "P")
-	f.parkReady(newPod("high", priority(9)), "P")
+	f.parkReady(objects.Pod("low").Priority(1).Build(), "P")
+	f.parkReady(objects.Pod("high").Priority(9).Build(), "P")
 	f.Move(nodeLabel, nil, node, upToFive)
 	wantEqual(t, "checks because of an event for nobody", checks, 0)
 	f.Move(nodeAdded, nil, node, upToFive)
@@ -172,11 +173,11 @@ func TestHintIsAskedOnceForAClass(t *testing.T) {
 	f := newFixture(t, withClasses(plugin("P", nodeAdded, round)))
 	for _, shape := range []string{"round", "square"} {
 		for i := range 5 {
-			f.parkReady(newPod(fmt.Sprint(shape, i), label("shape", shape)), "P")
+			f.parkReady(objects.Pod(fmt.Sprint(shape, i)).Label("shape", shape).Build(), "P")
 		}
 	}
 	for i := range 3 {
-		f.parkReady(newPod(fmt.Sprint("alone", i)), "P")
+		f.parkReady(objects.Pod(fmt.Sprint("alone", i)).Build(), "P")
 	}
 	f.Move(nodeAdded, nil, node, nil)
 	wantEqual(t, "hints asked", asked, map[string]int{"round": 1, "square": 1, "": 3})
@@ -193,9 +194,9 @@ func TestEventAboutTheWaitingPodIsAskedPodByPod(t *testing.T) {
 	}
 	f := newFixture(t, withClasses(plugin("P", targetLabel, self)))
 	for _, name := range []string{"a", "b", "c"} {
-		f.parkReady(newPod(name, label("shape", "round")), "P")
+		f.parkReady(objects.Pod(name).Label("shape", "round").Build(), "P")
 	}
-	f.Move(targetLabel, nil, newPod("b"), nil)
+	f.Move(targetLabel, nil, objects.Pod("b").Build(), nil)
 	f.wantPool("a", PoolUnschedulable)
 	f.wantPool("b", PoolActive)
 	f.wantPool("c", PoolUnschedulable)
@@ -203,17 +204,17 @@ func TestEventAboutTheWaitingPodIsAskedPodByPod(t *testing.T) {
 
 func TestClassThatPanicsOrIsUnknownIsAClassOfItsOwn(t *testing.T) {
 	options := withPlugins(plugin("P", nodeAdded, nil))
-	profile := options.Profiles["default"]
+	profile := options.Profiles["default-scheduler"]
 	profile.HintClass = func(_ string, pod *v1.Pod) (string, bool) {
 		if pod.Name == "a" {
 			panic("class")
 		}
 		return "", false
 	}
-	options.Profiles["default"] = profile
+	options.Profiles["default-scheduler"] = profile
 	f := newFixture(t, options)
 	for _, name := range []string{"a", "b", "c"} {
-		f.parkReady(newPod(name), "P")
+		f.parkReady(objects.Pod(name).Build(), "P")
 	}
 	f.Move(nodeAdded, nil, node, nil)
 	wantEqual(t, "cost", f.Stats().LastEvent, EventCost{Classes: 3, Pods: 3, Woken: 3})
@@ -260,9 +261,9 @@ func TestNarrowing(t *testing.T) {
 			}
 			f := newFixture(t, withPlugins(narrowed, plugin("Q", nodeAdded, nil)))
 			for _, name := range []string{"a", "b", "c"} {
-				f.parkReady(newPod(name), "P")
+				f.parkReady(objects.Pod(name).Build(), "P")
 			}
-			f.parkReady(newPod("other"), "Q")
+			f.parkReady(objects.Pod("other").Build(), "Q")
 			f.Move(nodeAdded, test.oldObj, test.newObj, nil)
 			wantEqual(t, "asked", asked, test.want)
 			wantEqual(t, "active pods", f.Stats().Active, len(test.want)+1)
@@ -278,7 +279,7 @@ func TestNarrowingDoesNotReachBehindAGate(t *testing.T) {
 		return fwk.PreQueueingHintResult{Pods: []types.NamespacedName{podKey("default", "pod")}}, nil
 	}
 	f := newFixture(t, withPlugins(narrowed, gatedWhile("Gate", &shut, volumeAdded)))
-	f.parkReady(newPod("pod"), "P")
+	f.parkReady(objects.Pod("pod").Build(), "P")
 	shut = true
 	f.Move(nodeAdded, nil, node, nil)
 	f.wantPool("pod", PoolGated)
@@ -301,7 +302,7 @@ func TestHintIsNotAskedWhereItMakesNoDifference(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), plugin("Q", nodeAdded, nil)))
-			f.parkReady(newPod("pod"), test.rejectors...)
+			f.parkReady(objects.Pod("pod").Build(), test.rejectors...)
 			f.Move(nodeAdded, nil, node, nil)
 			var asked []string
 			for _, hint := range f.seen.hints {
@@ -319,7 +320,7 @@ func TestNarrowingIsNotAppliedToEventsInFlight(t *testing.T) {
 		return fwk.PreQueueingHintResult{}, nil
 	}
 	f := newFixture(t, withPlugins(narrowed))
-	f.Add(newPod("pod"))
+	f.Add(objects.Pod("pod").Build())
 	info := f.pop("pod")
 	f.Move(nodeAdded, nil, node, nil)
 	f.giveBack(info, "P")
@@ -340,14 +341,14 @@ func TestEventLooksOnlyAtThePodsThatItConcerns(t *testing.T) {
 			if i%(pods/concerned) == 0 {
 				rejector = "Concerned"
 			}
-			f.park(newPod(fmt.Sprint(i)), rejector)
+			f.park(objects.Pod(fmt.Sprint(i)).Build(), rejector)
 		}, EventCost{Classes: concerned, Pods: concerned, Woken: concerned}},
 		{"by class", func(f *fixture, i int) {
 			shape := fmt.Sprint(i % 50)
 			if i%(pods/concerned) == 0 {
 				shape = "concerned"
 			}
-			f.park(newPod(fmt.Sprint(i), label("shape", shape)), "Shapes")
+			f.park(objects.Pod(fmt.Sprint(i)).Label("shape", shape).Build(), "Shapes")
 		}, EventCost{Classes: 51, Pods: 50 + concerned, Woken: concerned}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -372,8 +373,8 @@ func TestEventLooksOnlyAtThePodsThatItConcerns(t *testing.T) {
 
 func TestEventThatNobodyRegisteredAllocatesNothing(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.park(newPod("parked"), "P")
-	f.Add(newPod("pod"))
+	f.park(objects.Pod("parked").Build(), "P")
+	f.Add(objects.Pod("pod").Build())
 	f.pop("pod")
 	allocations := testing.AllocsPerRun(100, func() { f.Move(nodeLabel, node, node, nil) })
 	wantEqual(t, "allocations", allocations, 0)

@@ -13,6 +13,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func podInfo(pod *v1.Pod) *framework.PodInfo {
@@ -33,8 +34,8 @@ func lister(pods ...*v1.Pod) listersv1.PodLister {
 }
 
 func TestNominate(t *testing.T) {
-	plain, nominated := newPod("pod"), newPod("pod", nominatedFor("status"))
-	assigned, successor := newPod("pod"), newPod("pod")
+	plain, nominated := objects.Pod("pod").Build(), objects.Pod("pod").NominatedNode("status").Build()
+	assigned, successor := objects.Pod("pod").Build(), objects.Pod("pod").Build()
 	assigned.Spec.NodeName, successor.UID = "node", "successor"
 	for _, test := range []struct {
 		name   string
@@ -73,7 +74,7 @@ func TestNominate(t *testing.T) {
 }
 
 func TestUpdateOfANominatedPod(t *testing.T) {
-	plain, first, second := newPod("pod"), newPod("pod", nominatedFor("first")), newPod("pod", nominatedFor("second"))
+	plain, first, second := objects.Pod("pod").Build(), objects.Pod("pod").NominatedNode("first").Build(), objects.Pod("pod").NominatedNode("second").Build()
 	for _, test := range []struct {
 		name           string
 		oldPod, newPod *v1.Pod
@@ -97,13 +98,13 @@ func TestUpdateOfANominatedPod(t *testing.T) {
 
 func TestNominatedPodsAreInOrderAndStayAsTheyWere(t *testing.T) {
 	n := NewNominator(nil)
-	queued := framework.NewQueuedPodInfo(newPod("a", priority(1)), start)
+	queued := framework.NewQueuedPodInfo(objects.Pod("a").Priority(1).Build(), start)
 	n.AddNominatedPod(klog.Logger{}, queued, override("node"))
-	n.AddNominatedPod(klog.Logger{}, podInfo(newPod("b")), override("node"))
-	n.AddNominatedPod(klog.Logger{}, podInfo(newPod("c")), override("node"))
+	n.AddNominatedPod(klog.Logger{}, podInfo(objects.Pod("b").Build()), override("node"))
+	n.AddNominatedPod(klog.Logger{}, podInfo(objects.Pod("c").Build()), override("node"))
 	pods := n.NominatedPodsForNode("node")
-	n.DeleteNominatedPodIfExists(newPod("b"))
-	queued.PodInfo = podInfo(newPod("a", priority(2)))
+	n.DeleteNominatedPodIfExists(objects.Pod("b").Build())
+	queued.PodInfo = podInfo(objects.Pod("a").Priority(2).Build())
 	wantEqual(t, "pods before", []string{pods[0].GetPod().Name, pods[1].GetPod().Name, pods[2].GetPod().Name}, []string{"a", "b", "c"})
 	pods = n.NominatedPodsForNode("node")
 	wantEqual(t, "pods after", []string{pods[0].GetPod().Name, pods[1].GetPod().Name}, []string{"a", "c"})

@@ -15,6 +15,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // script writes down what an observer sees.
@@ -70,35 +71,35 @@ func TestObserverSeesEveryChange(t *testing.T) {
 		do   func()
 		want []string
 	}{
-		{"a gated pod is added", func() { f.Add(newPod("pod", label("shape", "round"))) },
-			[]string{"default: gate Gate is shut", "pod:  -> gated by UnscheduledPodAdd Immediately, now rejected by Gate"}},
+		{"a gated pod is added", func() { f.Add(objects.Pod("pod").Label("shape", "round").Build()) },
+			[]string{"default-scheduler: gate Gate is shut", "pod:  -> gated by UnscheduledPodAdd Immediately, now rejected by Gate"}},
 		{"its gate stays shut", func() { f.Move(volumeAdded, nil, node, nil) },
-			[]string{"default/Gate on PersistentVolumeAdd: Queue pod", "default: gate Gate is shut"}},
+			[]string{"default-scheduler/Gate on PersistentVolumeAdd: Queue pod", "default-scheduler: gate Gate is shut"}},
 		{"its gate opens", func() { shut = false; f.Move(volumeAdded, nil, node, nil) },
-			[]string{"default/Gate on PersistentVolumeAdd: Queue pod", "default: gates open", "pod: gated -> active by PersistentVolumeAdd AfterBackoff of Gate"}},
+			[]string{"default-scheduler/Gate on PersistentVolumeAdd: Queue pod", "default-scheduler: gates open", "pod: gated -> active by PersistentVolumeAdd AfterBackoff of Gate"}},
 		{"it is popped, and something happens", func() { f.pop("pod"); f.Move(nodeAdded, nil, node, nil) },
 			[]string{"+1 PodPopped", "pod: active -> inFlight by PodPopped Skip", "+1 NodeAdd"}},
-		{"it is done", func() { f.Done("pod") }, []string{"-1 PodPopped", "-1 NodeAdd"}},
+		{"it is done", func() { f.Done("default/pod") }, []string{"-1 PodPopped", "-1 NodeAdd"}},
 		{"two pods of a class wait", func() {
-			f.park(newPod("a", label("shape", "round")), "Skips")
-			f.park(newPod("b", label("shape", "round")), "Skips", "*Fails")
+			f.park(objects.Pod("a").Label("shape", "round").Build(), "Skips")
+			f.park(objects.Pod("b").Label("shape", "round").Build(), "Skips", "*Fails")
 			seen.lines = nil
 			f.Move(nodeAdded, nil, node, nil)
 		}, []string{
-			"default/Fails on NodeAdd: Queue, broken b",
-			"default/Skips on NodeAdd: QueueSkip a b",
-			"default: gates open",
+			"default-scheduler/Fails on NodeAdd: Queue, broken b",
+			"default-scheduler/Skips on NodeAdd: QueueSkip a b",
+			"default-scheduler: gates open",
 			"b: unschedulable -> active by NodeAdd Immediately of Fails",
 		}},
 		{"a pod is popped early", func() {
-			f.Delete(newPod("a"))
+			f.Delete(objects.Pod("a").Build())
 			f.giveBack(f.pop("b"), "Fails")
 			seen.lines = nil
 			f.Move(nodeAdded, nil, node, nil)
 			f.pop("b")
 		}, []string{
-			"default/Fails on NodeAdd: Queue, broken b",
-			"default: gates open",
+			"default-scheduler/Fails on NodeAdd: Queue, broken b",
+			"default-scheduler: gates open",
 			"b: unschedulable -> backoff by NodeAdd AfterBackoff of Fails",
 			"b: backoff -> active by PopFromBackoffQ Skip",
 			"+1 PodPopped",
@@ -114,7 +115,7 @@ func TestObserverSeesEveryChange(t *testing.T) {
 func TestGaugesComeDownAgain(t *testing.T) {
 	shut := true
 	f := newFixture(t, withPlugins(gatedWhile("Gate", &shut, nodeAdded), plugin("P", nodeAdded, nil)))
-	f.Add(newPod("pod"))
+	f.Add(objects.Pod("pod").Build())
 	f.Move(nodeAdded, nil, node, nil) // gated again, but counted once
 	wantEqual(t, "pods by rejector", f.seen.rejectors, map[string]int{"Gate": 1})
 	wantEqual(t, "pods that came in", f.seen.incoming, map[string]int{"gated UnscheduledPodAdd": 1})
@@ -129,7 +130,7 @@ func TestGaugesComeDownAgain(t *testing.T) {
 	f.step(time.Minute)
 	f.Move(nodeAdded, nil, node, nil)
 	wantEqual(t, "pods by rejector, gated", f.seen.rejectors, map[string]int{"Gate": 1, "P": 1, "Q": 1})
-	f.Delete(newPod("pod"))
+	f.Delete(objects.Pod("pod").Build())
 	wantEqual(t, "pods by rejector, deleted", f.seen.rejectors, map[string]int{"Gate": 0, "P": 0, "Q": 0})
 }
 
@@ -139,7 +140,7 @@ func TestHintDurationIsByTheClockOfTheQueue(t *testing.T) {
 		f.step(time.Second)
 		return fwk.Queue, nil
 	})))
-	f.park(newPod("pod"), "P")
+	f.park(objects.Pod("pod").Build(), "P")
 	f.Move(nodeAdded, nil, node, nil)
 	wantEqual(t, "duration", f.seen.hints[0].Duration, time.Second)
 }
@@ -152,7 +153,7 @@ func TestObserverIsToldWhatIsNarrowed(t *testing.T) {
 		return answer, fault
 	}
 	f := newFixture(t, withPlugins(narrowing))
-	f.park(newPod("pod"), "P")
+	f.park(objects.Pod("pod").Build(), "P")
 	seen := &script{}
 	f.observer = seen
 	f.Move(nodeAdded, nil, node, nil)
@@ -162,8 +163,8 @@ func TestObserverIsToldWhatIsNarrowed(t *testing.T) {
 	f.Move(nodeAdded, nil, node, nil)
 	want := []string{
 		"P narrows: true",
-		"P narrows: false", "default/P on NodeAdd: QueueSkip pod",
-		"P narrows: false", "default/P on NodeAdd: QueueSkip pod",
+		"P narrows: false", "default-scheduler/P on NodeAdd: QueueSkip pod",
+		"P narrows: false", "default-scheduler/P on NodeAdd: QueueSkip pod",
 	}
 	wantEqual(t, "seen", seen.lines, want)
 }
@@ -177,9 +178,9 @@ func TestJoinObservers(t *testing.T) {
 		t.Errorf("joining one gives %v, want that one", joined)
 	}
 	joined := JoinObservers(one, NopQueueObserver{}, other)
-	joined.PodMoved(PodMove{Pod: framework.NewQueuedPodInfo(newPod("pod"), start), To: PoolActive, Cause: CauseAdded})
-	joined.HintEvaluated(HintResult{Profile: "default", Plugin: "P", Event: "NodeAdd", Pods: slices.Values([]*v1.Pod{newPod("pod")})})
-	joined.PreEnqueueRan("default", "Gate", time.Second)
+	joined.PodMoved(PodMove{Pod: framework.NewQueuedPodInfo(objects.Pod("pod").Build(), start), To: PoolActive, Cause: CauseAdded})
+	joined.HintEvaluated(HintResult{Profile: "default-scheduler", Plugin: "P", Event: "NodeAdd", Pods: slices.Values([]*v1.Pod{objects.Pod("pod").Build()})})
+	joined.PreEnqueueRan("default-scheduler", "Gate", time.Second)
 	joined.EventNarrowed("P", true)
 	joined.InFlightEvents("NodeAdd", -1)
 	wantEqual(t, "what both saw", one.lines, other.lines)

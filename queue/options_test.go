@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestNewReportsEverythingThatIsWrong(t *testing.T) {
@@ -27,7 +29,7 @@ func TestZeroOptionsWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q.Add(newPod("pod"))
+	q.Add(objects.Pod("pod").Build())
 	q.Move(nodeAdded, nil, node, nil)
 	info, err := q.Pop()
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // popped is what a Pop in the background returned.
@@ -40,7 +42,7 @@ func TestPopWaitsAndWakes(t *testing.T) {
 		wake    func(f *fixture)
 		want    string
 	}{
-		{"new pod", Options{}, func(f *fixture) { f.Add(newPod("pod")) }, "pod"},
+		{"new pod", Options{}, func(f *fixture) { f.Add(objects.Pod("pod").Build()) }, "pod"},
 		{"backoff completed", Options{DisablePopFromBackoff: true}, func(f *fixture) {
 			f.step(time.Minute)
 			f.FlushBackoff()
@@ -50,12 +52,14 @@ func TestPopWaitsAndWakes(t *testing.T) {
 			f.Move(nodeAdded, nil, node, nil)
 		}, "parked"},
 		{"event, though the pod backs off", Options{}, func(f *fixture) { f.Move(nodeAdded, nil, node, nil) }, "parked"},
-		{"activation", Options{}, func(f *fixture) { f.Activate(klog.Logger{}, map[string]*v1.Pod{"": newPod("error")}) }, "error"},
+		{"activation", Options{}, func(f *fixture) { f.Activate(klog.Logger{}, map[string]*v1.Pod{"": objects.Pod("error").Build()}) }, "error"},
 		{"unschedulable timeout", Options{}, func(f *fixture) {
 			f.step(time.Hour)
 			f.FlushUnschedulable()
 		}, "parked"},
-		{"update", Options{}, func(f *fixture) { f.Update(newPod("parked"), newPod("parked", label("a", "b"))) }, "parked"},
+		{"update", Options{}, func(f *fixture) {
+			f.Update(objects.Pod("parked").Build(), objects.Pod("parked").Label("a", "b").Build())
+		}, "parked"},
 		{"close", Options{}, func(f *fixture) { f.Close() }, ""},
 	}
 	for _, test := range tests {
@@ -65,9 +69,9 @@ func TestPopWaitsAndWakes(t *testing.T) {
 				waiting.registrations = append(waiting.registrations, fwk.ClusterEventWithHint{Event: targetLabel})
 				test.options.Profiles = withPlugins(waiting).Profiles
 				f := newFixture(t, test.options)
-				f.Add(newPod("error"))
+				f.Add(objects.Pod("error").Build())
 				f.giveBack(f.pop("error"))
-				f.park(newPod("parked"), "P")
+				f.park(objects.Pod("parked").Build(), "P")
 
 				result := f.popInBackground()
 				synctest.Wait()
@@ -92,7 +96,7 @@ func TestPopSeesTheBestOfAllPodsThatOneEventWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
 		for value := range int32(20) {
-			f.parkReady(newPod(string('a'+rune(value)), priority(value)), "P")
+			f.parkReady(objects.Pod(string('a'+rune(value))).Priority(value).Build(), "P")
 		}
 		result := f.popInBackground()
 		synctest.Wait()
@@ -110,8 +114,8 @@ func TestPopDoesNotWaitForHints(t *testing.T) {
 			return fwk.Queue, nil
 		}
 		f := newFixture(t, withPlugins(plugin("P", nodeAdded, slow)))
-		f.park(newPod("parked"), "P")
-		f.Add(newPod("active"))
+		f.park(objects.Pod("parked").Build(), "P")
+		f.Add(objects.Pod("active").Build())
 		go f.Move(nodeAdded, nil, node, nil)
 		synctest.Wait()
 		info := f.pop("active")
@@ -124,10 +128,10 @@ func TestPopDoesNotWaitForHints(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.Add(newPod("in flight"))
+	f.Add(objects.Pod("in flight").Build())
 	f.pop("in flight")
 	f.Move(nodeAdded, nil, node, nil)
-	f.Add(newPod("left"))
+	f.Add(objects.Pod("left").Build())
 	f.Close()
 	f.Close()
 	wantEqual(t, "in flight", f.Stats().InFlight, 0)
@@ -138,7 +142,7 @@ func TestClose(t *testing.T) {
 	if _, err := f.Pop(); !errors.Is(err, ErrClosed) {
 		t.Errorf("error %v, want ErrClosed", err)
 	}
-	f.Done("in flight")
-	f.Done("left")
+	f.Done("default/in flight")
+	f.Done("default/left")
 	wantEqual(t, "in flight", f.Stats().InFlight, 0)
 }

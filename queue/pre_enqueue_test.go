@@ -11,16 +11,18 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestGatesAreAskedWherePodsBecomePoppable(t *testing.T) {
-	add := func(f *fixture) { f.Add(newPod("new")) }
+	add := func(f *fixture) { f.Add(objects.Pod("new").Build()) }
 	happen := func(f *fixture) { f.Move(nodeAdded, nil, node, nil) }
 	happenLater := func(f *fixture) { f.step(time.Minute); happen(f) }
 	waitLong := func(f *fixture) { f.step(time.Hour); f.FlushUnschedulable() }
 	backOff := func(f *fixture) { f.step(time.Hour); f.FlushBackoff() }
 	activate := func(name string) func(*fixture) {
-		return func(f *fixture) { f.Activate(klog.Logger{}, map[string]*v1.Pod{name: newPod(name)}) }
+		return func(f *fixture) { f.Activate(klog.Logger{}, map[string]*v1.Pod{name: objects.Pod(name).Build()}) }
 	}
 	fail := func(f *fixture) { f.giveBack(f.pop("active")) }
 	reject := func(f *fixture) { f.giveBack(f.pop("active"), "P") }
@@ -62,10 +64,10 @@ func TestGatesAreAskedWherePodsBecomePoppable(t *testing.T) {
 				options := withPlugins(plugin("P", nodeAdded, nil), gate)
 				options.DisablePopFromBackoff = test.noEarlyPop
 				f := newFixture(t, options)
-				f.park(newPod("parked"), "P")
-				f.Add(newPod("backing off"))
+				f.park(objects.Pod("parked").Build(), "P")
+				f.Add(objects.Pod("backing off").Build())
 				f.giveBack(f.pop("backing off"))
-				f.Add(newPod("active"))
+				f.Add(objects.Pod("active").Build())
 
 				gateShut, gate.gateCalls = shut, 0
 				test.do(f)
@@ -97,7 +99,7 @@ func TestGatingPluginIsAskedFirstTheNextTime(t *testing.T) {
 		gate  string
 		want  Pool
 	}{
-		{func() { f.Add(newPod("pod")) }, []string{"First", "Second"}, "Second", PoolGated},
+		{func() { f.Add(objects.Pod("pod").Build()) }, []string{"First", "Second"}, "Second", PoolGated},
 		{func() { f.Move(nodeAdded, nil, node, nil) }, []string{"Second"}, "Second", PoolGated},
 		{func() { shut["Second"], shut["Third"] = false, true; f.Move(nodeAdded, nil, node, nil) }, []string{"Second", "First", "Third"}, "Third", PoolGated},
 		{func() { shut["Third"] = false; f.Move(nodeAdded, nil, node, nil) }, []string{"Third", "First", "Second"}, "", PoolActive},
@@ -122,7 +124,7 @@ func TestGateThatFailsIsShut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, withPlugins(&testPlugin{name: "Gate", gate: fail}))
-			f.Add(newPod("pod"))
+			f.Add(objects.Pod("pod").Build())
 			f.wantPool("pod", PoolGated)
 		})
 	}
@@ -137,7 +139,7 @@ func TestGatedPodIsOnlyLookedAtForEventsOfItsGate(t *testing.T) {
 	gate := gatedWhile("Gate", &shut, volumeAdded)
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, counting), gate))
 	shut = false
-	f.parkReady(newPod("pod"), "P")
+	f.parkReady(objects.Pod("pod").Build(), "P")
 	shut = true
 	f.Move(nodeAdded, nil, node, nil) // wakes the pod into its gate
 	f.wantPool("pod", PoolGated)
@@ -157,10 +159,10 @@ func TestGatedPodIsLookedAtWhenItIsUpdated(t *testing.T) {
 	shut := true
 	gate := gatedWhile("Gate", &shut, fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.UpdatePodSchedulingGatesEliminated})
 	f := newFixture(t, withPlugins(gate))
-	gatedPod := newPod("pod")
+	gatedPod := objects.Pod("pod").Build()
 	gatedPod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "a"}, {Name: "b"}}
 	f.Add(gatedPod)
-	labelled := changed(gatedPod, label("a", "b"))
+	labelled := objects.PodFrom(gatedPod).Label("a", "b").Build()
 	gate.gateCalls, shut = 0, false
 	f.Update(gatedPod, labelled)
 	wantEqual(t, "gates asked because of a label", gate.gateCalls, 0)
@@ -176,11 +178,11 @@ func TestGateOfSeveralProfiles(t *testing.T) {
 	shut := true
 	gate := gatedWhile("Gate", &shut, nodeAdded)
 	profiles := withPlugins(gate).Profiles
-	other := withPlugins(plugin("Gate", volumeAdded, nil)).Profiles["default"]
-	other.PreEnqueue = profiles["default"].PreEnqueue
+	other := withPlugins(plugin("Gate", volumeAdded, nil)).Profiles["default-scheduler"]
+	other.PreEnqueue = profiles["default-scheduler"].PreEnqueue
 	profiles["other"] = other
 	f := newFixture(t, Options{Profiles: profiles})
-	f.Add(newPod("pod", profile("other")))
+	f.Add(objects.Pod("pod").SchedulerName("other").Build())
 	wantEqual(t, "gating events", f.pods[podKey("default", "pod")].GatingPluginEvents, []fwk.ClusterEvent{nodeAdded, volumeAdded})
 	gate.gateCalls = 0
 	f.Move(nodeAdded, nil, node, nil) // passes the gate, but no plugin of the profile waits for it

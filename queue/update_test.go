@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestUpdateOfAWaitingPodAsksTheHintsOfItsRejectors(t *testing.T) {
@@ -36,13 +38,13 @@ func TestUpdateOfAWaitingPodAsksTheHintsOfItsRejectors(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, withPlugins(plugin("P", test.event, answering(test.hint, nil)), plugin("Q", nodeAdded, nil)))
-			oldPod := newPod("pod", nominatedFor("node1"))
+			oldPod := objects.Pod("pod").NominatedNode("node1").Build()
 			if test.ready {
 				f.parkReady(oldPod, test.rejectors...)
 			} else {
 				f.park(oldPod, test.rejectors...)
 			}
-			newPod := changed(oldPod, label("a", "b"), nominatedFor("node2"))
+			newPod := objects.PodFrom(oldPod).Label("a", "b").NominatedNode("node2").Build()
 			f.Update(oldPod, newPod)
 			f.wantPool("pod", test.want)
 			status, _ := f.Lookup("default", "pod")
@@ -54,10 +56,10 @@ func TestUpdateOfAWaitingPodAsksTheHintsOfItsRejectors(t *testing.T) {
 
 func TestUpdateReordersActivePods(t *testing.T) {
 	f := newFixture(t, Options{})
-	low := newPod("low", priority(1), nominatedFor("node1"))
+	low := objects.Pod("low").Priority(1).NominatedNode("node1").Build()
 	f.Add(low)
-	f.Add(newPod("high", priority(5)))
-	raised := changed(low, priority(9), nominatedFor("node2"))
+	f.Add(objects.Pod("high").Priority(5).Build())
+	raised := objects.PodFrom(low).Priority(9).NominatedNode("node2").Build()
 	f.Update(low, raised)
 	wantEqual(t, "nominations", len(f.NominatedPodsForNode("node1"))*10+len(f.NominatedPodsForNode("node2")), 1)
 	if info := f.pop("low"); info.Pod != raised {
@@ -68,7 +70,7 @@ func TestUpdateReordersActivePods(t *testing.T) {
 func TestUpdateOfAPodThatBacksOffLeavesItsBackoffAlone(t *testing.T) {
 	for _, rejectors := range [][]string{nil, {"P"}} {
 		f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-		pod, other := newPod("pod", priority(1)), newPod("other", priority(2))
+		pod, other := objects.Pod("pod").Priority(1).Build(), objects.Pod("other").Priority(2).Build()
 		for _, each := range []*v1.Pod{pod, other} {
 			f.Add(each)
 			info := f.pop(each.Name)
@@ -76,7 +78,7 @@ func TestUpdateOfAPodThatBacksOffLeavesItsBackoffAlone(t *testing.T) {
 			f.giveBack(info, rejectors...)
 		}
 		before, _ := f.Lookup("default", "pod")
-		raised := changed(pod, priority(3))
+		raised := objects.PodFrom(pod).Priority(3).Build()
 		f.Update(pod, raised)
 		after, _ := f.Lookup("default", "pod")
 		wantEqual(t, "expiration", after.BackoffExpiration, before.BackoffExpiration)
@@ -90,16 +92,16 @@ func TestUpdateOfAPodThatBacksOffLeavesItsBackoffAlone(t *testing.T) {
 
 func TestUpdateOfAnUnknownPodAddsIt(t *testing.T) {
 	f := newFixture(t, Options{})
-	f.Update(newPod("pod"), newPod("pod"))
-	f.Update(nil, newPod("other"))
+	f.Update(objects.Pod("pod").Build(), objects.Pod("pod").Build())
+	f.Update(nil, objects.Pod("other").Build())
 	f.wantPool("pod", PoolActive)
 	f.wantPool("other", PoolActive)
 }
 
 func TestUpdateToAnotherPodOfTheSameName(t *testing.T) {
-	successor := newPod("pod")
+	successor := objects.Pod("pod").Build()
 	successor.UID = "successor"
-	predecessor := newPod("pod", nominatedFor("node1"))
+	predecessor := objects.Pod("pod").NominatedNode("node1").Build()
 	for name, bring := range map[string]func(f *fixture){
 		"active":        func(f *fixture) { f.Add(predecessor) },
 		"backoff":       func(f *fixture) { f.park(predecessor) },
@@ -139,9 +141,9 @@ func TestUpdateWithSeveralEvents(t *testing.T) {
 			options := withPlugins(plugin("Label", targetLabel, nil), plugin("Toleration", tolerations, nil))
 			options.DisablePopFromBackoff = test.windowless
 			f := newFixture(t, options)
-			oldPod := newPod("pod")
+			oldPod := objects.Pod("pod").Build()
 			f.park(oldPod, test.rejectors...)
-			newPod := changed(oldPod, label("a", "b"))
+			newPod := objects.PodFrom(oldPod).Label("a", "b").Build()
 			newPod.Spec.Tolerations = []v1.Toleration{{Key: "k"}}
 			f.Update(oldPod, newPod)
 			f.wantPool("pod", test.want)
@@ -158,10 +160,10 @@ func TestUpdateMovesAPodToItsNewClass(t *testing.T) {
 	}
 	options := withClasses(plugin("P", nodeAdded, shape))
 	f := newFixture(t, options)
-	square := newPod("pod", label("shape", "square"))
+	square := objects.Pod("pod").Label("shape", "square").Build()
 	f.parkReady(square, "P")
-	f.parkReady(newPod("other", label("shape", "square")), "P")
-	f.Update(square, changed(square, label("shape", "round")))
+	f.parkReady(objects.Pod("other").Label("shape", "square").Build(), "P")
+	f.Update(square, objects.PodFrom(square).Label("shape", "round").Build())
 	f.Move(nodeAdded, nil, node, nil)
 	f.wantPool("pod", PoolActive)
 	f.wantPool("other", PoolUnschedulable)
@@ -170,18 +172,18 @@ func TestUpdateMovesAPodToItsNewClass(t *testing.T) {
 // withClasses is withPlugins, with pods classed by their label "shape".
 func withClasses(plugins ...*testPlugin) Options {
 	options := withPlugins(plugins...)
-	profile := options.Profiles["default"]
+	profile := options.Profiles["default-scheduler"]
 	profile.HintClass = func(_ string, pod *v1.Pod) (string, bool) {
 		shape, ok := pod.Labels["shape"]
 		return shape, ok
 	}
-	options.Profiles["default"] = profile
+	options.Profiles["default-scheduler"] = profile
 	return options
 }
 
 func TestDeleteFromEveryPool(t *testing.T) {
 	shut := true
-	pod := newPod("pod", nominatedFor("node1"))
+	pod := objects.Pod("pod").NominatedNode("node1").Build()
 	for name, bring := range map[string]func(f *fixture){
 		"active":        func(f *fixture) { shut = false; f.Add(pod) },
 		"backoff":       func(f *fixture) { shut = false; f.park(pod) },
@@ -205,7 +207,7 @@ func TestDeleteFromEveryPool(t *testing.T) {
 
 func TestDeleteLeavesAPodInFlight(t *testing.T) {
 	f := newFixture(t, Options{})
-	pod := newPod("pod", nominatedFor("node1"))
+	pod := objects.Pod("pod").NominatedNode("node1").Build()
 	f.Add(pod)
 	f.pop("pod")
 	f.Delete(pod)

@@ -14,6 +14,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // batches writes down what it is told in batches, and what one by one.
@@ -49,7 +51,7 @@ func TestManyPodsWakeInTheOrderInWhichTheyCame(t *testing.T) {
 	var wantTold, wantPopped []string
 	byPriority := map[int32][]string{}
 	for i := range pods {
-		pod := newPod(fmt.Sprint("pod", i), priority(random.Int32N(3)), label("shape", fmt.Sprint(i%7)))
+		pod := objects.Pod(fmt.Sprint("pod", i)).Priority(random.Int32N(3)).Label("shape", fmt.Sprint(i%7)).Build()
 		rejectors, to := []string{"P", "Q", "*P"}[i%3:i%3+1], PoolActive
 		if i%5 == 0 {
 			rejectors = []string{"P", "Q"}
@@ -93,8 +95,8 @@ func TestManyPodsWakeInTheOrderInWhichTheyCame(t *testing.T) {
 func TestJoinedObserversAreToldOfBatches(t *testing.T) {
 	together, single := &batches{}, &script{}
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
-	f.parkReady(newPod("a"), "P")
-	f.parkReady(newPod("b"), "P")
+	f.parkReady(objects.Pod("a").Build(), "P")
+	f.parkReady(objects.Pod("b").Build(), "P")
 	f.observe(JoinObservers(together, single))
 	f.Move(nodeAdded, nil, node, nil)
 	wantEqual(t, "told together", together.together, []string{"a: unschedulable -> active", "b: unschedulable -> active"})
@@ -157,7 +159,7 @@ func TestEventsAllocateNothing(t *testing.T) {
 	}
 	for run := range runs + 1 {
 		for i := range pods {
-			q.Add(newPod(fmt.Sprintf("pod-%d-%d", run, i), label("shape", fmt.Sprint(i%50)), label("run", fmt.Sprint(run))))
+			q.Add(objects.Pod(fmt.Sprintf("pod-%d-%d", run, i)).Label("shape", fmt.Sprint(i%50)).Label("run", fmt.Sprint(run)).Build())
 		}
 	}
 	park(func(string) string { return "Wakes" })
