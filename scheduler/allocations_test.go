@@ -6,6 +6,8 @@ package scheduler
 import (
 	"fmt"
 	"testing"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // A decision about a pod like the one before allocates the same little, however many nodes there are.
@@ -14,11 +16,11 @@ func TestDecisionsAllocateLittle(t *testing.T) {
 	perDecision := func(nodes int) float64 {
 		f := newFixture(t)
 		for i := range nodes {
-			f.nodeAdded(makeNode(fmt.Sprintf("n%d", i), "64"))
+			f.nodeAdded(objects.Node(fmt.Sprintf("n%d", i)).Capacity("cpu", "64", "memory", "8Gi").Build())
 		}
 		const decisions = 60
 		for i := range decisions + 10 {
-			f.add(makePod(fmt.Sprintf("p%d", i), "100m"))
+			f.add(objects.Pod(fmt.Sprintf("p%d", i)).Requests("cpu", "100m").Build())
 		}
 		for range 5 {
 			f.TryScheduleOne(f.ctx)

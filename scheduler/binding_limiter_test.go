@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestSlots(t *testing.T) {
@@ -140,10 +142,10 @@ func TestBindingsAreLimited(t *testing.T) {
 				options.Registry, options.Configuration = f.with(plugin)
 				bare(&options)
 				options.Configuration.Profiles[0].Plugins.Bind.Enabled = []configv1.Plugin{{Name: "Slow"}, {Name: "DefaultBinder"}}
-				node := makeNode("n1", "4")
+				node := objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build()
 				client := fake.NewClientset(node)
 				for i := range pods {
-					if err := client.Tracker().Add(makePod(fmt.Sprint("pod-", i), "1m")); err != nil {
+					if err := client.Tracker().Add(objects.Pod(fmt.Sprint("pod-", i)).Requests("cpu", "1m").Build()); err != nil {
 						t.Fatal(err)
 					}
 				}

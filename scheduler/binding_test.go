@@ -19,6 +19,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
@@ -56,7 +57,7 @@ func TestPreBindPreFlight(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixtureWith(t, bare, &cycleEnd{name: "P", preFlight: test.preFlight})
 			f.addNodes("n1")
-			f.add(makePod("a", "1"))
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 			if diff := cmp.Diff(test.writes, f.writes()); diff != "" {
 				t.Errorf("writes to the API (-want +got):\n%s", diff)
@@ -77,7 +78,7 @@ func TestWithoutAnnouncements(t *testing.T) {
 		o.DisableNominatedNodeName = true
 	}, &cycleEnd{name: "P"})
 	f.addNodes("n1")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	if diff := cmp.Diff([]string{"create pods/binding"}, f.writes()); diff != "" {
 		t.Errorf("writes to the API (-want +got):\n%s", diff)
@@ -131,7 +132,7 @@ func TestPreBindFailures(t *testing.T) {
 			reserving := &scripted{name: "R"}
 			f = newFixtureWith(t, bare, reserving, &cycleEnd{name: "P", preBind: test.preBind})
 			f.addNodes("n1")
-			f.add(makePod("a", "1"))
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 			f.wantPool("a", queue.PoolBackoff)
 			if rejectors := f.rejectors("a"); len(rejectors) > 0 {
@@ -152,7 +153,7 @@ func TestPreBindFailures(t *testing.T) {
 				t.Errorf("unreserved %d times, cached %v, wrote %v; want once, none, two patches",
 					reserving.unreserved["a"], f.cached(), f.writes())
 			}
-			if f.profile().GetPodInPreBind("a") != nil {
+			if f.profile().GetPodInPreBind("default/a") != nil {
 				t.Error("the pod is still in PreBind")
 			}
 		})
@@ -183,7 +184,7 @@ func TestBindPlugins(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixtureWith(t, bindFirst("B"), &cycleEnd{name: "B", preFlight: skipped, bind: test.bind})
 			f.addNodes("n1")
-			f.add(makePod("a", "1"))
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 			if got := f.event(); got != test.event {
 				t.Errorf("event %q, want %q", got, test.event)
@@ -208,7 +209,7 @@ func TestPodThatNoBindPluginTakes(t *testing.T) {
 		multiPoint.Enabled = slices.DeleteFunc(multiPoint.Enabled, func(p configv1.Plugin) bool { return p.Name == "DefaultBinder" })
 	}, &cycleEnd{name: "B", preFlight: skipped})
 	f.addNodes("n1")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	f.wantPool("a", queue.PoolBackoff)
 	if got, want := f.event(), "Warning FailedScheduling no Bind plugin took the pod; every one returned Skip"; got != want {
@@ -229,12 +230,12 @@ func TestPodIsNoLongerInFlightDuringPreBind(t *testing.T) {
 			return nil
 		}})
 	f.addNodes("n1")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	if got := f.Queue().Stats().InFlight; got != 1 {
 		t.Errorf("%d pods are in flight while one waits for permission, want 1", got)
 	}
-	f.profile().GetWaitingPod("a").Allow("Gate")
+	f.profile().GetWaitingPod("default/a").Allow("Gate")
 	f.runTasks()
 	if during != 0 {
 		t.Errorf("%d pods were in flight during PreBind, want none", during)
@@ -249,7 +250,7 @@ func TestContextsOfTheTwoCycles(t *testing.T) {
 		return nil
 	}})
 	f.addNodes("n1")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.TryScheduleOne(f.ctx)
 	if scheduling.Err() == nil {
 		t.Error("the context of the scheduling cycle outlives it")
@@ -280,7 +281,7 @@ func TestPodDeletedDuringBindingLeavesNothing(t *testing.T) {
 	for _, bound := range []bool{false, true} {
 		t.Run(fmt.Sprintf("bound %v", bound), func(t *testing.T) {
 			var f *fixture
-			pod := makePod("a", "1")
+			pod := objects.Pod("a").Requests("cpu", "1").Build()
 			reserving := &scripted{name: "R"}
 			f = newFixtureWith(t, bindFirst("B"), reserving, &cycleEnd{name: "B", bind: func(*v1.Pod) *fwk.Status {
 				f.forget(pod)
@@ -331,7 +332,7 @@ func TestPodsToActivateOfAnotherType(t *testing.T) {
 		"a struct without a lock": {func(pods map[string]*v1.Pod) fwk.StateData { return shapeless{pods} }, queue.PoolUnschedulable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			waiting := makePod("waiting", "1")
+			waiting := objects.Pod("waiting").Requests("cpu", "1").Build()
 			rejects := &scripted{name: "Rejects", pre: func(pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status) {
 				if pod.Name == waiting.Name {
 					return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "not yet")
@@ -343,7 +344,7 @@ func TestPodsToActivateOfAnotherType(t *testing.T) {
 			}))
 			f.addNodes("n1")
 			f.park(waiting)
-			f.add(makePod("other", "1"))
+			f.add(objects.Pod("other").Requests("cpu", "1").Build())
 			f.TryScheduleOne(f.ctx)
 			f.wantPool("waiting", test.want)
 		})
@@ -364,7 +365,7 @@ func TestPodsToActivate(t *testing.T) {
 			wanted.Map[podKey(pod)] = pod
 		}
 	}
-	early, late := makePod("early", "1"), makePod("late", "1")
+	early, late := objects.Pod("early").Requests("cpu", "1").Build(), objects.Pod("late").Requests("cpu", "1").Build()
 	closed := true
 	door := &scripted{name: "Door", pre: func(pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status) {
 		if closed && pod.Name != "key" {
@@ -378,7 +379,7 @@ func TestPodsToActivate(t *testing.T) {
 	f.addNodes("n1")
 	f.park(early)
 	f.park(late)
-	f.add(makePod("key", "1"))
+	f.add(objects.Pod("key").Requests("cpu", "1").Build())
 	f.TryScheduleOne(f.ctx)
 	f.wantPool("early", queue.PoolActive)
 	f.wantPool("late", queue.PoolUnschedulable)

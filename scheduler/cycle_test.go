@@ -12,15 +12,16 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
 func TestPodIsBound(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("full", "500m"))
-	f.nodeAdded(makeNode("free", "4"))
-	f.add(makePod("a", "1"))
+	f.nodeAdded(objects.Node("full").Capacity("cpu", "500m", "memory", "8Gi").Build())
+	f.nodeAdded(objects.Node("free").Capacity("cpu", "4", "memory", "8Gi").Build())
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	if got := f.seen.bound["a"]; got != "free" {
 		t.Errorf("bound to %q, want free", got)
@@ -35,9 +36,9 @@ func TestPodIsBound(t *testing.T) {
 
 func TestPodThatFitsNowhere(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("n1", "1"))
-	f.nodeAdded(makeNode("n2", "1", func(n *v1.Node) { n.Spec.Unschedulable = true }))
-	f.park(makePod("a", "2"))
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	f.nodeAdded(objects.Node("n2").Capacity("cpu", "1", "memory", "8Gi").With(func(n *v1.Node) { n.Spec.Unschedulable = true }).Build())
+	f.park(objects.Pod("a").Requests("cpu", "2").Build())
 	const message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
 	if got, want := f.event(), "Warning FailedScheduling "+message; !strings.HasPrefix(got, want) {
 		t.Errorf("event %q, want %q", got, want)
@@ -65,7 +66,7 @@ func TestPodThatFitsNowhere(t *testing.T) {
 
 func TestEmptyClusterIsRetriedWithoutAnEvent(t *testing.T) {
 	f := newFixture(t)
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	f.wantPool("a", queue.PoolBackoff)
 	if got, want := f.event(), "Warning FailedScheduling no nodes available to schedule pods"; got != want {
@@ -77,7 +78,7 @@ func TestPodsThatAreNotScheduled(t *testing.T) {
 	t.Run("being deleted", func(t *testing.T) {
 		f := newFixture(t)
 		now := metav1.Now()
-		f.add(makePod("a", "1", func(p *v1.Pod) { p.DeletionTimestamp = &now; p.Finalizers = []string{"x/y"} }))
+		f.add(objects.Pod("a").Requests("cpu", "1").With(func(p *v1.Pod) { p.DeletionTimestamp = &now; p.Finalizers = []string{"x/y"} }).Build())
 		f.attempt()
 		f.wantPool("a", queue.PoolNone)
 		if got, want := f.event(), "Warning FailedScheduling skip schedule deleting pod: default/a"; got != want {
@@ -86,11 +87,11 @@ func TestPodsThatAreNotScheduled(t *testing.T) {
 	})
 	t.Run("assumed already", func(t *testing.T) {
 		f := newFixture(t)
-		f.nodeAdded(makeNode("n1", "4"))
-		if err := f.Cache().AssumePod(makePod("a", "1", on("n1"))); err != nil {
+		f.nodeAdded(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
+		if err := f.Cache().AssumePod(objects.Pod("a").Requests("cpu", "1").Node("n1").Build()); err != nil {
 			t.Fatal(err)
 		}
-		f.add(makePod("a", "1"))
+		f.add(objects.Pod("a").Requests("cpu", "1").Build())
 		f.attempt()
 		f.wantPool("a", queue.PoolNone)
 		if len(f.seen.bound) > 0 {
@@ -104,7 +105,7 @@ func TestMetricsOfACycle(t *testing.T) {
 	f := newFixtureWith(t, func(options *Options) { bare(options); options.Metrics = measured },
 		&scripted{name: "Gate", permit: waits(time.Hour)})
 	f.addNodes("n1", "n2")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	if measured.points[runtime.MethodFilter] != 1 {
 		t.Errorf("Filter was measured %d times, want once for all nodes", measured.points[runtime.MethodFilter])
@@ -112,7 +113,7 @@ func TestMetricsOfACycle(t *testing.T) {
 	if measured.bindings != 1 {
 		t.Errorf("%d bindings are under way while a pod waits for permission, want 1", measured.bindings)
 	}
-	f.profile().GetWaitingPod("a").Allow("Gate")
+	f.profile().GetWaitingPod("default/a").Allow("Gate")
 	f.runTasks()
 	if measured.bindings != 0 {
 		t.Errorf("%d bindings are under way at the end, want none", measured.bindings)

@@ -28,6 +28,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
@@ -45,7 +46,7 @@ func TestCustomResourceWakesPods(t *testing.T) {
 				return nil
 			},
 		}
-		client := fake.NewClientset(makeNode("n1", "4"), makePod("a", "1"))
+		client := fake.NewClientset(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build(), objects.Pod("a").Requests("cpu", "1").Build())
 		bindInTracker(client)
 		gvr := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "licenses"}
 		dynamic := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(apiruntime.NewScheme(),
@@ -163,7 +164,7 @@ func TestObjectsOfOtherKindsReachHints(t *testing.T) {
 			}
 			f := newFixtureWith(t, bare, &scripted{name: "P", filter: full, events: []fwk.ClusterEventWithHint{event}})
 			f.addNodes("n1")
-			f.park(makePod("a", "1"))
+			f.park(objects.Pod("a").Requests("cpu", "1").Build())
 			handler := f.objectHandler(fwk.PersistentVolumeClaim, f.EventMap().Actions(fwk.PersistentVolumeClaim))
 			switch test.kind {
 			case add:
@@ -202,7 +203,7 @@ func TestClaimsReachHintsThroughInformers(t *testing.T) {
 			seen = append(seen, fmt.Sprintf("%T %T", oldObj, newObj))
 			return fwk.QueueSkip, nil
 		}
-		client := fake.NewClientset(makeNode("n1", "4"), makePod("a", "1"))
+		client := fake.NewClientset(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build(), objects.Pod("a").Requests("cpu", "1").Build())
 		f := &fixture{t: t}
 		options := Options{Client: client, Informers: NewInformerFactory(client)}
 		options.Registry, options.Configuration = f.with(&scripted{name: "P", filter: full, events: []fwk.ClusterEventWithHint{event}})
@@ -250,9 +251,9 @@ func TestHandlersThatDoNotSync(t *testing.T) {
 
 func TestEverythingThatExistedIsKnownBeforeScheduling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(makeNode("n1", "4"), makeNode("n2", "4"))
+		client := fake.NewClientset(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build(), objects.Node("n2").Capacity("cpu", "4", "memory", "8Gi").Build())
 		managed := metav1.ManagedFieldsEntry{Manager: "somebody", Operation: "Update"}
-		for _, pod := range []*v1.Pod{makePod("waiting", "1"), makePod("placed", "1", on("n1"))} {
+		for _, pod := range []*v1.Pod{objects.Pod("waiting").Requests("cpu", "1").Build(), objects.Pod("placed").Requests("cpu", "1").Node("n1").Build()} {
 			pod.ManagedFields = []metav1.ManagedFieldsEntry{managed}
 			if err := client.Tracker().Add(pod); err != nil {
 				t.Fatal(err)
@@ -305,7 +306,7 @@ func TestPluginsMayAddIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	pods := options.Informers.Core().V1().Pods().Informer().GetIndexer()
-	if err := pods.Add(makePod("a", "1", on("n1"))); err != nil {
+	if err := pods.Add(objects.Pod("a").Requests("cpu", "1").Node("n1").Build()); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := pods.ByIndex("byNode", "n1"); err != nil || len(found) != 1 {

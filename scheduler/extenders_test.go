@@ -20,6 +20,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
 )
@@ -176,7 +177,7 @@ func TestExtendersFilter(t *testing.T) {
 			}
 			f := newFixtureWith(t, withExtenders(test.extenders...))
 			f.addNodes("n1", "n2", "n3")
-			f.add(makePod("a", "1"))
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 			var saw [][]string
 			for _, extender := range test.extenders {
@@ -219,7 +220,7 @@ func TestVerdictsOfPluginsAndExtendersAreKeptSideBySide(t *testing.T) {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}))
 	f.addNodes("n1", "n2", "n3")
-	f.park(makePod("a", "1"))
+	f.park(objects.Pod("a").Requests("cpu", "1").Build())
 	const want = "Warning FailedScheduling 0/3 nodes are available: 1 E says never, 1 E says no, 1 full."
 	if got := f.event(); got != want {
 		t.Errorf("event %q, want %q", got, want)
@@ -236,15 +237,15 @@ func TestVerdictsOfPluginsAndExtendersAreKeptSideBySide(t *testing.T) {
 func TestAnyEventWakesPodsThatExtendersRejected(t *testing.T) {
 	events := map[string]func(f *fixture){
 		"a node changes": func(f *fixture) {
-			f.nodeUpdated(makeNode("n1", "4"), makeNode("n1", "4", func(n *v1.Node) { n.Labels["x"] = "y" }))
+			f.nodeUpdated(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build(), objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").With(func(n *v1.Node) { n.Labels["x"] = "y" }).Build())
 		},
-		"a pod is placed": func(f *fixture) { f.podAdded(makePod("other", "1", on("n1"))) },
+		"a pod is placed": func(f *fixture) { f.podAdded(objects.Pod("other").Requests("cpu", "1").Node("n1").Build()) },
 	}
 	for name, happen := range events {
 		t.Run(name, func(t *testing.T) {
 			f := newFixtureWith(t, withExtenders(&extender{name: "E", filter: keep("n1")}))
 			f.addNodes("n1")
-			f.park(makePod("a", "1"))
+			f.park(objects.Pod("a").Requests("cpu", "1").Build())
 			happen(f)
 			f.wantPool("a", queue.PoolBackoff)
 		})
@@ -266,7 +267,7 @@ func TestExtendersAreAskedAboutTheNominatedNodeFirst(t *testing.T) {
 			asked := &extender{name: "E", filter: keep(test.except...)}
 			f := newFixtureWith(t, withExtenders(asked))
 			f.addNodes("n1", "n2", "n3")
-			f.add(makePod("a", "1", nominated("n2")))
+			f.add(objects.Pod("a").Requests("cpu", "1").NominatedNode("n2").Build())
 			f.attempt()
 			if diff := cmp.Diff(test.saw, asked.saw); diff != "" {
 				t.Errorf("nodes (-want +got):\n%s", diff)
@@ -306,7 +307,7 @@ func TestExtendersBind(t *testing.T) {
 			}
 			f := newFixtureWith(t, withExtenders(test.extenders...))
 			f.addNodes("n1")
-			f.add(makePod("a", "1"))
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 			if byPlugin := slices.Contains(f.writes(), "create pods/binding"); byPlugin != test.byPlugin {
 				t.Errorf("the plugins bound the pod: %v, want %v", byPlugin, test.byPlugin)
@@ -325,7 +326,7 @@ func TestExtendersBind(t *testing.T) {
 				return
 			}
 			want := []v1.Binding{{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "a"},
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "default/a"},
 				Target:     v1.ObjectReference{Kind: "Node", Name: "n1"},
 			}}
 			if diff := cmp.Diff(want, bindings); diff != "" {
@@ -377,7 +378,7 @@ func TestExtendersScoreAtTheSameTime(t *testing.T) {
 		}
 	})
 	f.addNodes("n1", "n2")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	if got := f.seen.bound["a"]; got != "n2" { // 1 + 12 against 10 + 2
 		t.Errorf("bound to %q, want n2", got)
@@ -399,7 +400,7 @@ func TestIgnorableExtenderIsCutShort(t *testing.T) {
 	}
 	f := newFixtureWith(t, withExtenders(ending))
 	f.addNodes("n1")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.TryScheduleOne(ctx)
 	f.runTasks()
 	if len(f.seen.bound) > 0 || len(f.seen.failures) != 1 {

@@ -15,6 +15,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/cache"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
@@ -67,8 +68,8 @@ func TestFailuresAfterANodeWasFound(t *testing.T) {
 			if test.bindError != nil {
 				f.failBinding(test.bindError)
 			}
-			f.nodeAdded(makeNode("n1", "4"))
-			f.add(makePod("a", "1"))
+			f.nodeAdded(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 			f.wantPool("a", test.pool)
 			status, _ := f.Queue().Lookup("default", "a")
@@ -91,10 +92,10 @@ func TestFailuresAfterANodeWasFound(t *testing.T) {
 func TestFailedBindingWakesOthers(t *testing.T) {
 	f := newFixture(t)
 	f.failBinding(errors.New("no"))
-	f.nodeAdded(makeNode("n1", "1"))
-	f.add(makePod("a", "1"))
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.TryScheduleOne(f.ctx) // a is assumed; its binding has not run yet
-	f.add(makePod("b", "1"))
+	f.add(objects.Pod("b").Requests("cpu", "1").Build())
 	f.TryScheduleOne(f.ctx)
 	f.wantPool("b", queue.PoolUnschedulable)
 	f.runTasks()
@@ -102,7 +103,7 @@ func TestFailedBindingWakesOthers(t *testing.T) {
 }
 
 func TestWhatBecomesOfAPodThatChangedDuringItsAttempt(t *testing.T) {
-	pod := makePod("a", "2")
+	pod := objects.Pod("a").Requests("cpu", "2").Build()
 	tests := []struct {
 		name   string
 		change func(f *fixture)
@@ -111,13 +112,13 @@ func TestWhatBecomesOfAPodThatChangedDuringItsAttempt(t *testing.T) {
 	}{
 		{name: "deleted", change: func(f *fixture) { f.forget(pod) }, pool: queue.PoolNone},
 		{name: "bound by somebody", change: func(f *fixture) {
-			f.updateInformer(changed(pod, on("n1")))
+			f.updateInformer(objects.PodFrom(pod).Node("n1").Build())
 		}, pool: queue.PoolNone},
 		{name: "recreated", change: func(f *fixture) {
-			f.updateInformer(changed(pod, func(p *v1.Pod) { p.UID = "second" }))
+			f.updateInformer(objects.PodFrom(pod).UID("second").Build())
 		}, pool: queue.PoolNone, quiet: true},
 		{name: "updated", change: func(f *fixture) {
-			f.updateInformer(changed(pod, func(p *v1.Pod) { p.Labels = map[string]string{"newer": "yes"} }))
+			f.updateInformer(objects.PodFrom(pod).With(func(p *v1.Pod) { p.Labels = map[string]string{"newer": "yes"} }).Build())
 		}, pool: queue.PoolUnschedulable},
 	}
 	for _, test := range tests {
@@ -128,7 +129,7 @@ func TestWhatBecomesOfAPodThatChangedDuringItsAttempt(t *testing.T) {
 				return fwk.NewStatus(fwk.Unschedulable, "never")
 			}}
 			f = newFixture(t, during)
-			f.nodeAdded(makeNode("n1", "4"))
+			f.nodeAdded(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
 			f.add(pod)
 			f.attempt()
 			f.wantPool("a", test.pool)
@@ -151,10 +152,10 @@ func (f *fixture) updateInformer(pod *v1.Pod) {
 }
 
 func TestPodThatIsGoneOrPlacedGetsNoCondition(t *testing.T) {
-	pod := makePod("a", "1")
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	for name, change := range map[string]func(f *fixture){
 		"gone":   func(f *fixture) { f.forget(pod) },
-		"placed": func(f *fixture) { f.updateInformer(changed(pod, on("n1"))) },
+		"placed": func(f *fixture) { f.updateInformer(objects.PodFrom(pod).Node("n1").Build()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var f *fixture
@@ -183,10 +184,10 @@ func TestPodRecreatedDuringBinding(t *testing.T) {
 	f := newFixtureWith(t, bare)
 	f.failBinding(errors.New("uid does not match"))
 	f.addNodes("n1")
-	first := makePod("a", "1")
+	first := objects.Pod("a").Requests("cpu", "1").Build()
 	f.add(first)
 	f.TryScheduleOne(f.ctx)
-	second := changed(first, func(p *v1.Pod) { p.UID = "second" })
+	second := objects.PodFrom(first).UID("second").Build()
 	f.updateInformer(second)
 	f.podUpdated(first, second)
 	if cached := f.cached(); len(cached) > 0 {
@@ -242,7 +243,7 @@ func TestErrorsOfTheSchedulingCycle(t *testing.T) {
 		{
 			name: "the pod is on a node already, as far as the cache knows",
 			prepare: func(f *fixture) {
-				if err := f.Cache().AddPod(makePod("a", "1", on("n1"))); err != nil {
+				if err := f.Cache().AddPod(objects.Pod("a").Requests("cpu", "1").Node("n1").Build()); err != nil {
 					f.t.Fatal(err)
 				}
 			},
@@ -260,7 +261,7 @@ func TestErrorsOfTheSchedulingCycle(t *testing.T) {
 				test.prepare(f)
 			}
 			f.addNodes("n1", "n2")
-			f.add(makePod("a", "1", nominated("n3")))
+			f.add(objects.Pod("a").Requests("cpu", "1").NominatedNode("n3").Build())
 			f.attempt()
 			f.wantPool("a", queue.PoolBackoff)
 			if rejectors := f.rejectors("a"); len(rejectors) > 0 {
@@ -334,7 +335,7 @@ func TestNominationsOfPostFilter(t *testing.T) {
 			}
 			f := newFixtureWith(t, bare, plugins...)
 			f.addNodes("n1", "n2")
-			f.park(makePod("a", "1", nominated("n1")))
+			f.park(objects.Pod("a").Requests("cpu", "1").NominatedNode("n1").Build())
 			if got := f.stored("a").Status.NominatedNodeName; got != test.nominated {
 				t.Errorf("the API says that the pod is nominated for %q, want %q", got, test.nominated)
 			}
@@ -370,7 +371,7 @@ func TestPostFilterSeesWhyNodesWereRejected(t *testing.T) {
 			return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "wrong")
 		}))
 	f.addNodes("n1", "n2", "n3")
-	f.park(makePod("a", "1"))
+	f.park(objects.Pod("a").Requests("cpu", "1").Build())
 	want := map[string]fwk.Code{
 		"n1": fwk.Unschedulable, "n2": fwk.UnschedulableAndUnresolvable, "n3": fwk.UnschedulableAndUnresolvable,
 	}
@@ -387,7 +388,7 @@ func TestPostFilterIsNotAskedInAnEmptyCluster(t *testing.T) {
 		t.Error("PostFilter was called")
 		return nil, nil
 	}))
-	f.add(makePod("a", "1", nominated("n1")))
+	f.add(objects.Pod("a").Requests("cpu", "1").NominatedNode("n1").Build())
 	f.attempt()
 	f.wantPool("a", queue.PoolBackoff)
 	if got := f.stored("a").Status; got.NominatedNodeName != "" || got.Conditions[0].Reason != "Unschedulable" {
@@ -409,7 +410,7 @@ func TestReasonsAreCountedOverManyNodes(t *testing.T) {
 	for i := range 200 {
 		f.addNodes(fmt.Sprintf("n%d", i))
 	}
-	f.park(makePod("a", "1"))
+	f.park(objects.Pod("a").Requests("cpu", "1").Build())
 	const want = "Warning FailedScheduling 0/200 nodes are available: 160 is neither, 20 is half, 20 is odd, 20 is round."
 	if got := f.event(); got != want {
 		t.Errorf("event %q, want %q", got, want)
@@ -420,7 +421,7 @@ func TestLongMessagesAreCutInEventsOnly(t *testing.T) {
 	reason := strings.Repeat("because ", 200)
 	f := newFixtureWith(t, bare, filters(func(*v1.Pod, fwk.NodeInfo) *fwk.Status { return fwk.NewStatus(fwk.Unschedulable, reason) }))
 	f.addNodes("n1")
-	f.park(makePod("a", "1"))
+	f.park(objects.Pod("a").Requests("cpu", "1").Build())
 	note := strings.TrimPrefix(f.event(), "Warning FailedScheduling ")
 	if len(note) != maxEventNote || !strings.HasSuffix(note, " ...") {
 		t.Errorf("the note has %d bytes and ends with %q, want %d and dots", len(note), note[len(note)-4:], maxEventNote)
@@ -458,9 +459,9 @@ func TestLateRejectionsWaitForTheRightEvents(t *testing.T) {
 			plugin.events = []fwk.ClusterEventWithHint{onEvent(fwk.Node, fwk.Add)}
 			f := newFixtureWith(t, bare, plugin)
 			f.addNodes("n1")
-			f.park(makePod("a", "1"))
-			f.podAdded(makePod("other", "1", on("n1")))
-			f.nodeDeleted(makeNode("n1", "4"))
+			f.park(objects.Pod("a").Requests("cpu", "1").Build())
+			f.podAdded(objects.Pod("other").Requests("cpu", "1").Node("n1").Build())
+			f.nodeDeleted(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
 			f.wantPool("a", queue.PoolUnschedulable)
 			f.addNodes("n2")
 			f.wantPool("a", queue.PoolBackoff)
@@ -479,7 +480,7 @@ func TestRejectionOfPreFilterIsThatOfAllNodes(t *testing.T) {
 					return nil, fwk.NewStatus(fwk.Unschedulable, "and nothing helps")
 				}))
 			f.addNodes("n1", "n2")
-			f.park(makePod("a", "1"))
+			f.park(objects.Pod("a").Requests("cpu", "1").Build())
 			if seen != code {
 				t.Errorf("PostFilter saw %v, want %v", seen, code)
 			}

@@ -16,6 +16,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestNominatedNodeComesFirst(t *testing.T) {
@@ -41,11 +42,11 @@ func TestNominatedNodeComesFirst(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, counting)
 			for i := 1; i <= 3; i++ {
-				f.nodeAdded(makeNode(fmt.Sprintf("n%d", i), "4"))
+				f.nodeAdded(objects.Node(fmt.Sprintf("n%d", i)).Capacity("cpu", "4", "memory", "8Gi").Build())
 			}
 			clear(asked)
 			fits = test.fits
-			f.add(makePod("a", "1", nominated(test.nominated)))
+			f.add(objects.Pod("a").Requests("cpu", "1").NominatedNode(test.nominated).Build())
 			f.attempt()
 			if diff := cmp.Diff(test.want, asked); diff != "" {
 				t.Errorf("nodes that were asked (-want +got):\n%s", diff)
@@ -74,9 +75,9 @@ func TestPreFilterNarrowsTheNodes(t *testing.T) {
 				return test.result, test.status
 			}})
 			for i := 1; i <= 3; i++ {
-				f.nodeAdded(makeNode(fmt.Sprintf("n%d", i), "4"))
+				f.nodeAdded(objects.Node(fmt.Sprintf("n%d", i)).Capacity("cpu", "4", "memory", "8Gi").Build())
 			}
-			f.add(makePod("a", "1"))
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 			if got := f.seen.bound["a"]; got != test.want {
 				t.Errorf("bound to %q, want %q", got, test.want)
@@ -116,10 +117,10 @@ func TestSearchRotatesOverTheNodes(t *testing.T) {
 	const nodes = 400
 	f.options.Configuration.PercentageOfNodesToScore = 25
 	for i := range nodes {
-		f.nodeAdded(makeNode(fmt.Sprintf("n%d", i), "4"))
+		f.nodeAdded(objects.Node(fmt.Sprintf("n%d", i)).Capacity("cpu", "4", "memory", "8Gi").Build())
 	}
 	for i := range 4 {
-		f.add(makePod(fmt.Sprintf("p%d", i), "1"))
+		f.add(objects.Pod(fmt.Sprintf("p%d", i)).Requests("cpu", "1").Build())
 		f.attempt()
 	}
 	if len(asked) < nodes*9/10 {
@@ -150,14 +151,14 @@ func TestNominatedPodsAreReckonedWith(t *testing.T) {
 				return nil
 			}), &scripted{name: "Scores"})
 			f.addNodes("n1", "n2")
-			f.add(makePod("holder", "1", prioritized(10)))
+			f.add(objects.Pod("holder").Requests("cpu", "1").Priority(10).Build())
 			f.attempt()
-			info, err := framework.NewPodInfo(makePod("holder", "1", prioritized(10)))
+			info, err := framework.NewPodInfo(objects.Pod("holder").Requests("cpu", "1").Priority(10).Build())
 			if err != nil {
 				t.Fatal(err)
 			}
 			f.Queue().AddNominatedPod(f.options.Logger, info, nominate("n1").NominatingInfo)
-			f.add(makePod("a", "1", prioritized(test.priority)))
+			f.add(objects.Pod("a").Requests("cpu", "1").Priority(test.priority).Build())
 			f.attempt()
 			if diff := cmp.Diff(test.want, seen); diff != "" {
 				t.Errorf("pods on the nodes (-want +got):\n%s", diff)
@@ -193,7 +194,7 @@ func TestOneNodeIsEnoughWhenNothingComparesThem(t *testing.T) {
 				}
 			}, plugins...)
 			f.addNodes("n1", "n2", "n3", "n4", "n5")
-			f.add(makePod("a", "1"))
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 			if asked != test.want {
 				t.Errorf("%d nodes were asked, want %d", asked, test.want)
@@ -220,7 +221,7 @@ func TestShareOfNodesIsOfThoseThatPreFilterLeaves(t *testing.T) {
 		options.Configuration.Profiles[0].PercentageOfNodesToScore = &own
 	}, narrow)
 	f.addNodes(names...)
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	if asked != 120 {
 		t.Errorf("%d nodes were asked, want half of 240", asked)
@@ -245,7 +246,7 @@ func TestNodesThatGoDuringAnAttempt(t *testing.T) {
 		score: func(string) int64 { return 1 },
 	})
 	f.addNodes("n1", "n2", "n3")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	if seen != 3 {
 		t.Errorf("%d nodes were seen, want 3", seen)
@@ -277,7 +278,7 @@ func TestPluginsThatHeedTheContext(t *testing.T) {
 	for i := range 16 {
 		f.addNodes(fmt.Sprintf("n%d", i))
 	}
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	if len(f.seen.failures) > 0 {
 		t.Errorf("the attempt failed: %v", f.seen.failures[0].Status)
@@ -295,7 +296,7 @@ func TestSearchThatIsCutShort(t *testing.T) {
 		return nil, nil
 	}))
 	f.addNodes("n1", "n2")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.TryScheduleOne(ctx)
 	if len(f.seen.failures) != 1 || !errors.Is(f.seen.failures[0].Status.AsError(), context.Canceled) {
 		t.Errorf("failures are %v, want one because of the context", f.seen.failures)
@@ -305,7 +306,7 @@ func TestSearchThatIsCutShort(t *testing.T) {
 func TestNominationEndsWhenThePodIsAssumed(t *testing.T) {
 	f := newFixtureWith(t, bare)
 	f.addNodes("n1", "n2")
-	f.add(makePod("a", "1", nominated("n1")))
+	f.add(objects.Pod("a").Requests("cpu", "1").NominatedNode("n1").Build())
 	if got := len(f.Queue().NominatedPodsForNode("n1")); got != 1 {
 		t.Fatalf("%d pods are nominated, want 1", got)
 	}

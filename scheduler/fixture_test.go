@@ -13,10 +13,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -26,6 +24,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -228,7 +227,7 @@ func (f *fixture) nodeAdded(node *v1.Node) {
 // addNodes adds nodes with four cores.
 func (f *fixture) addNodes(names ...string) {
 	for _, name := range names {
-		f.nodeAdded(makeNode(name, "4"))
+		f.nodeAdded(objects.Node(name).Capacity("cpu", "4", "memory", "8Gi").Build())
 	}
 }
 
@@ -280,53 +279,8 @@ func (f *fixture) event() string {
 	}
 }
 
-func makeNode(name, cpu string, change ...func(*v1.Node)) *v1.Node {
-	node := &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name}},
-		Status: v1.NodeStatus{Allocatable: v1.ResourceList{
-			v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110"),
-		}},
-	}
-	for _, apply := range change {
-		apply(node)
-	}
-	return node
-}
-
-func makePod(name, cpu string, change ...func(*v1.Pod)) *v1.Pod {
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), ResourceVersion: "1"},
-		Spec: v1.PodSpec{
-			SchedulerName: "default-scheduler",
-			Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{
-				Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)},
-			}}},
-		},
-	}
-	for _, apply := range change {
-		apply(pod)
-	}
-	return pod
-}
-
-func on(node string) func(*v1.Pod) { return func(pod *v1.Pod) { pod.Spec.NodeName = node } }
-
-func prioritized(priority int32) func(*v1.Pod) {
-	return func(pod *v1.Pod) { pod.Spec.Priority = &priority }
-}
-
 func nominated(node string) func(*v1.Pod) {
 	return func(pod *v1.Pod) { pod.Status.NominatedNodeName = node }
-}
-
-// changed returns a newer version of a pod.
-func changed(pod *v1.Pod, change ...func(*v1.Pod)) *v1.Pod {
-	pod = pod.DeepCopy()
-	pod.ResourceVersion += "1"
-	for _, apply := range change {
-		apply(pod)
-	}
-	return pod
 }
 
 // scripted is a plugin whose methods do what a test says; those left nil succeed.

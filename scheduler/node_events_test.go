@@ -9,23 +9,26 @@ import (
 	v1 "k8s.io/api/core/v1"
 	clientcache "k8s.io/client-go/tools/cache"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
 func TestNodeEventsWakePods(t *testing.T) {
-	trimmed := makeNode("n1", "1")
+	trimmed := objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build()
 	tests := []struct {
 		name   string
 		happen func(f *fixture)
 		want   queue.Pool
 	}{
-		{"a node with room is added", func(f *fixture) { f.nodeAdded(makeNode("n2", "4")) }, queue.PoolBackoff},
-		{"a node without room is added", func(f *fixture) { f.nodeAdded(makeNode("n2", "1")) }, queue.PoolUnschedulable},
-		{"the node grows", func(f *fixture) { f.nodeUpdated(trimmed, makeNode("n1", "4")) }, queue.PoolBackoff},
+		{"a node with room is added", func(f *fixture) { f.nodeAdded(objects.Node("n2").Capacity("cpu", "4", "memory", "8Gi").Build()) }, queue.PoolBackoff},
+		{"a node without room is added", func(f *fixture) { f.nodeAdded(objects.Node("n2").Capacity("cpu", "1", "memory", "8Gi").Build()) }, queue.PoolUnschedulable},
+		{"the node grows", func(f *fixture) {
+			f.nodeUpdated(trimmed, objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
+		}, queue.PoolBackoff},
 		{"a heartbeat", func(f *fixture) {
-			f.nodeUpdated(trimmed, makeNode("n1", "1", func(n *v1.Node) {
+			f.nodeUpdated(trimmed, objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").With(func(n *v1.Node) {
 				n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Message: "still"}}
-			}))
+			}).Build())
 		}, queue.PoolUnschedulable},
 		{"the node is deleted", func(f *fixture) { f.nodeDeleted(trimmed) }, queue.PoolUnschedulable},
 	}
@@ -33,7 +36,7 @@ func TestNodeEventsWakePods(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t)
 			f.nodeAdded(trimmed)
-			f.park(makePod("a", "2"))
+			f.park(objects.Pod("a").Requests("cpu", "2").Build())
 			test.happen(f)
 			f.wantPool("a", test.want)
 		})
@@ -42,21 +45,21 @@ func TestNodeEventsWakePods(t *testing.T) {
 
 func TestUncordonedNodeWakesPods(t *testing.T) {
 	f := newFixture(t)
-	cordoned := makeNode("n1", "4", func(n *v1.Node) { n.Spec.Unschedulable = true })
+	cordoned := objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").With(func(n *v1.Node) { n.Spec.Unschedulable = true }).Build()
 	f.nodeAdded(cordoned)
-	f.park(makePod("a", "1"))
-	f.nodeUpdated(cordoned, makeNode("n1", "4"))
+	f.park(objects.Pod("a").Requests("cpu", "1").Build())
+	f.nodeUpdated(cordoned, objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
 	f.wantPool("a", queue.PoolBackoff)
 }
 
 func TestDeletedNodesAreGone(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("n1", "1"))
-	f.nodeAdded(makeNode("n2", "1"))
-	f.nodeDeleted(makeNode("n1", "1"))
-	f.nodeDeleted(clientcache.DeletedFinalStateUnknown{Key: "n2", Obj: makeNode("n2", "1")})
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	f.nodeAdded(objects.Node("n2").Capacity("cpu", "1", "memory", "8Gi").Build())
+	f.nodeDeleted(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	f.nodeDeleted(clientcache.DeletedFinalStateUnknown{Key: "n2", Obj: objects.Node("n2").Capacity("cpu", "1", "memory", "8Gi").Build()})
 	f.nodeDeleted("not a node")
-	f.nodeDeleted(makeNode("never-seen", "1"))
+	f.nodeDeleted(objects.Node("never-seen").Capacity("cpu", "1", "memory", "8Gi").Build())
 	if counts := f.Cache().Counts(); counts.Nodes != 0 {
 		t.Errorf("%d nodes are left, want none", counts.Nodes)
 	}

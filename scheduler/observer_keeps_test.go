@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // An observer, and a PostFilter plugin, may keep what they are told of the nodes and read it while the scheduler goes on.
@@ -31,7 +33,7 @@ func TestVerdictsCanBeKept(t *testing.T) {
 				return nil, fwk.NewStatus(fwk.Unschedulable)
 			}))
 			f.addNodes("n1", "n2")
-			f.add(makePod("a", "1"))
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 
 			var reading sync.WaitGroup
@@ -44,7 +46,7 @@ func TestVerdictsCanBeKept(t *testing.T) {
 					t.Errorf("the plugin reads %q of n2, want n2", got)
 				}
 			})
-			f.cacheOnlyPod(makePod("placed", "1", on("n1"))) // which puts another info of n1 in the list of nodes
+			f.cacheOnlyPod(objects.Pod("placed").Requests("cpu", "1").Node("n1").Build()) // which puts another info of n1 in the list of nodes
 			if err := f.cache.UpdateSnapshot(f.snapshot); err != nil {
 				t.Fatal(err)
 			}

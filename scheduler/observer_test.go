@@ -13,6 +13,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -51,9 +52,9 @@ func TestObserverIsToldOfEvents(t *testing.T) {
 	f := newFixture(t)
 	seen := &notes{}
 	f.options.Observer = seen
-	trimmed, large := makeNode("n1", "1"), makeNode("n1", "4", func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} })
-	waiting, placed := makePod("a", "1"), makePod("a", "1", placedOn("n1"))
-	labelled := makePod("a", "1", placedOn("n1"), func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} })
+	trimmed, large := objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build(), objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").With(func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} }).Build()
+	waiting, placed := objects.Pod("a").Requests("cpu", "1").Build(), objects.Pod("a").Requests("cpu", "1").Node("n1").Build()
+	labelled := objects.Pod("a").Requests("cpu", "1").Node("n1").With(func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} }).Build()
 	for _, step := range []struct {
 		name string
 		do   func()
@@ -65,12 +66,12 @@ func TestObserverIsToldOfEvents(t *testing.T) {
 		{"node deleted", func() { f.nodeDeleted(large) }, []string{"NodeDelete 0"}},
 		{"waiting pod added", func() { f.podAdded(waiting) }, []string{"UnscheduledPodAdd 0"}},
 		{"labels of the waiting pod change", func() {
-			f.podUpdated(waiting, changed(waiting, func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} }))
+			f.podUpdated(waiting, objects.PodFrom(waiting).With(func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} }).Build())
 		}, []string{"UnscheduledPodUpdatePodLabel 0", "UnscheduledPodUpdate 0"}},
 		{"annotations of the waiting pod change", func() {
-			f.podUpdated(waiting, changed(waiting, func(p *v1.Pod) { p.Annotations = map[string]string{"a": "b"} }))
+			f.podUpdated(waiting, objects.PodFrom(waiting).With(func(p *v1.Pod) { p.Annotations = map[string]string{"a": "b"} }).Build())
 		}, []string{"UnscheduledPodUpdate 0"}},
-		{"waiting pod is bound", func() { f.podUpdated(waiting, changed(waiting, placedOn("n1"))) },
+		{"waiting pod is bound", func() { f.podUpdated(waiting, objects.PodFrom(waiting).Node("n1").Build()) },
 			[]string{"AssignedPodAdd 0", "UnscheduledPodDelete 0"}},
 		{"bound pod deleted", func() { f.podDeleted(placed) }, []string{"AssignedPodDelete 0"}},
 		{"waiting pod deleted", func() { f.podDeleted(waiting) }, []string{"UnscheduledPodDelete 0"}},
@@ -107,15 +108,15 @@ func TestObserverIsToldHowLongEventsTake(t *testing.T) {
 func TestObserverIsToldOfAttempts(t *testing.T) {
 	f := newFixture(t)
 	seen := &notes{}
-	f.nodeAdded(makeNode("n1", "1"))
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
 	f.options.Observer = seen
-	f.park(makePod("a", "2"))
+	f.park(objects.Pod("a").Requests("cpu", "2").Build())
 	f.wantPool("a", queue.PoolUnschedulable)
 	f.clock.Step(6 * time.Minute)
 	f.Queue().FlushUnschedulable()
 	seen.lines = nil
 	f.options.Observer = NopObserver{}
-	f.nodeUpdated(makeNode("n1", "1"), makeNode("n1", "4"))
+	f.nodeUpdated(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build(), objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
 	f.options.Observer = seen
 	if !f.TryScheduleOne(f.ctx) {
 		t.Fatal("no pod is ready")
@@ -141,7 +142,7 @@ func TestJoinObservers(t *testing.T) {
 		t.Errorf("joining one gives %v, want that one", joined)
 	}
 	joined := JoinObservers(one, NopObserver{}, other)
-	pod := makePod("a", "1")
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	joined.AttemptStarted(pod, 1)
 	joined.SearchEnded(pod, time.Second)
 	joined.AttemptFailed(Failure{Pod: pod})
@@ -152,5 +153,3 @@ func TestJoinObservers(t *testing.T) {
 		t.Errorf("the first saw %q, want six things; the second (-first +second):\n%s", one.lines, diff)
 	}
 }
-
-func placedOn(node string) func(*v1.Pod) { return func(pod *v1.Pod) { pod.Spec.NodeName = node } }

@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
@@ -24,10 +25,10 @@ func TestRefusedPodIsNotWokenByItsOwnDeparture(t *testing.T) {
 		events: []fwk.ClusterEventWithHint{onEvent(fwk.AssignedPod, fwk.Delete)},
 	}
 	f := newFixture(t, gate)
-	f.nodeAdded(makeNode("n1", "1"))
-	f.add(makePod("a", "1"))
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
-	f.add(makePod("b", "1"))
+	f.add(objects.Pod("b").Requests("cpu", "1").Build())
 	f.attempt() // does not fit beside a
 	f.clock.Step(time.Minute)
 	f.runTasks()
@@ -46,8 +47,8 @@ func TestPermissionBindsThePod(t *testing.T) {
 		return fwk.NewStatus(fwk.Wait), time.Minute
 	}}
 	f := newFixture(t, gate)
-	f.nodeAdded(makeNode("n1", "1"))
-	pod := makePod("a", "1")
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	f.add(pod)
 	f.attempt()
 	if len(f.seen.bound) > 0 {
@@ -68,8 +69,8 @@ func TestDeletedPodThatWaitsForPermissionIsRefused(t *testing.T) {
 		return fwk.NewStatus(fwk.Wait), time.Minute
 	}}
 	f := newFixture(t, gate)
-	f.nodeAdded(makeNode("n1", "1"))
-	pod := makePod("a", "1")
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	f.add(pod)
 	f.attempt()
 	if diff := cmp.Diff([]string{"a@n1*"}, f.cached()); diff != "" {
@@ -150,12 +151,12 @@ func TestPermitDecisions(t *testing.T) {
 			first := &scripted{name: "G1", permit: waits(time.Minute)}
 			f := newFixtureWith(t, bare, first, &scripted{name: "G2", permit: waits(2 * time.Minute)})
 			f.addNodes("n1")
-			f.add(makePod("a", "1"))
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 			if got := f.stored("a").Status.NominatedNodeName; got != "n1" {
 				t.Errorf("while it waits the pod is said to go to %q, want n1", got)
 			}
-			test.decide(f, f.profile().GetWaitingPod("a"))
+			test.decide(f, f.profile().GetWaitingPod("default/a"))
 			f.runTasks()
 			f.wantPool("a", test.pool)
 			if diff := cmp.Diff(test.rejectors, f.rejectors("a"), cmpopts.EquateEmpty()); diff != "" {
@@ -164,7 +165,7 @@ func TestPermitDecisions(t *testing.T) {
 			if got := f.seen.bound["a"] == "n1"; got != (test.want == bound) {
 				t.Errorf("bound is %v", got)
 			}
-			if got := f.profile().GetWaitingPod("a") != nil; got != (test.want == waiting) {
+			if got := f.profile().GetWaitingPod("default/a") != nil; got != (test.want == waiting) {
 				t.Errorf("waiting is %v", got)
 			}
 			if test.want == bound || test.want == waiting {
@@ -206,7 +207,7 @@ func TestPodsOfAGangWaitForEachOther(t *testing.T) {
 			f.addNodes("n1", "n2")
 			names := []string{"first", "second", "last"}
 			for _, name := range names {
-				f.add(makePod(name, "1"))
+				f.add(objects.Pod(name).Requests("cpu", "1").Build())
 				f.attempt()
 			}
 			for _, name := range names {
@@ -228,10 +229,10 @@ func TestPodThatFailsBeforePermissionStopsWaiting(t *testing.T) {
 	f := newFixtureWith(t, bare, &scripted{name: "Gate", permit: waits(time.Hour)},
 		&cycleEnd{name: "P", preFlight: func(*v1.Pod) *fwk.Status { return fwk.AsStatus(errors.New("broken")) }})
 	f.addNodes("n1")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	f.wantPool("a", queue.PoolBackoff)
-	if f.profile().GetWaitingPod("a") != nil {
+	if f.profile().GetWaitingPod("default/a") != nil {
 		t.Error("the pod still waits for permission")
 	}
 	if got := len(f.seen.failures); got != 1 {
@@ -243,12 +244,12 @@ func TestPermitPluginsThatRejectAtOnceCountMoreThanThoseThatWait(t *testing.T) {
 	f := newFixtureWith(t, bare, &scripted{name: "G1", permit: waits(time.Hour)},
 		&scripted{name: "G2", permit: func(*v1.Pod) (*fwk.Status, time.Duration) { return fwk.NewStatus(fwk.Pending, "later"), 0 }})
 	f.addNodes("n1")
-	f.park(makePod("a", "1"))
+	f.park(objects.Pod("a").Requests("cpu", "1").Build())
 	status, _ := f.Queue().Lookup("default", "a")
 	if diff := cmp.Diff([]string{"G2"}, status.PendingPlugins); diff != "" {
 		t.Errorf("plugins that the pod is pending for (-want +got):\n%s", diff)
 	}
-	if f.profile().GetWaitingPod("a") != nil {
+	if f.profile().GetWaitingPod("default/a") != nil {
 		t.Error("the rejected pod waits for permission")
 	}
 }

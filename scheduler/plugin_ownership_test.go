@@ -15,6 +15,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // careless is a plugin that accepts everything and changes whatever it is given, which the official interfaces don't
@@ -115,15 +117,15 @@ func decisionsWith(t *testing.T, options func(*Options), change func([]fwk.NodeI
 	}
 	f = newFixtureWith(t, options, extra...)
 	for i := range 20 {
-		f.nodeAdded(makeNode(fmt.Sprint("n", i), fmt.Sprint(2+i%5), func(node *v1.Node) {
+		f.nodeAdded(objects.Node(fmt.Sprint("n", i)).Capacity("cpu", fmt.Sprint(2+i%5), "memory", "8Gi").With(func(node *v1.Node) {
 			node.Labels[v1.LabelTopologyZone] = fmt.Sprint("z", i%3)
-		}))
+		}).Build())
 	}
 	decisions := map[string]string{}
 	for i := range 30 {
-		pod := makePod(fmt.Sprint("p", i), fmt.Sprint(1+i%6), func(pod *v1.Pod) {
+		pod := objects.Pod(fmt.Sprint("p", i)).Requests("cpu", fmt.Sprint(1+i%6)).With(func(pod *v1.Pod) {
 			pod.Labels = map[string]string{"app": fmt.Sprint(i % 2)}
-		})
+		}).Build()
 		if i%4 == 0 {
 			pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{

@@ -12,12 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcache "k8s.io/client-go/tools/cache"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
 // Whatever state a pod is in and in whatever form its deletion arrives, nothing of it may be left.
 func TestDeletionOfPodsInAnyState(t *testing.T) {
-	pod := makePod("a", "1")
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	states := []struct {
 		name    string
 		prepare func(f *fixture, pod *v1.Pod)
@@ -26,9 +27,9 @@ func TestDeletionOfPodsInAnyState(t *testing.T) {
 	}{
 		{name: "queued", prepare: func(f *fixture, pod *v1.Pod) { f.add(pod) }, last: pod},
 		{name: "unschedulable", own: true, last: pod, prepare: func(f *fixture, pod *v1.Pod) {
-			f.podAdded(makePod("rival", "4", on("n1")))
+			f.podAdded(objects.Pod("rival").Requests("cpu", "4").Node("n1").Build())
 			f.park(pod)
-			f.podDeleted(makePod("rival", "4", on("n1"), foreign)) // its event has woken the pod
+			f.podDeleted(objects.Pod("rival").Requests("cpu", "4").Node("n1").With(foreign).Build()) // its event has woken the pod
 		}},
 		{name: "in flight", own: true, last: pod, prepare: func(f *fixture, pod *v1.Pod) { f.add(pod); f.Queue().TryPop() }},
 		{name: "assumed", own: true, last: pod, prepare: func(f *fixture, pod *v1.Pod) {
@@ -42,9 +43,9 @@ func TestDeletionOfPodsInAnyState(t *testing.T) {
 			f.add(pod)
 			f.attempt()
 		}},
-		{name: "placed", last: makePod("a", "1", on("n1")), prepare: func(f *fixture, pod *v1.Pod) {
+		{name: "placed", last: objects.Pod("a").Requests("cpu", "1").Node("n1").Build(), prepare: func(f *fixture, pod *v1.Pod) {
 			f.know(pod)
-			f.podAdded(changed(pod, on("n1")))
+			f.podAdded(objects.PodFrom(pod).Node("n1").Build())
 		}},
 	}
 	forms := []struct {
@@ -61,7 +62,7 @@ func TestDeletionOfPodsInAnyState(t *testing.T) {
 			f.podDeleted(clientcache.DeletedFinalStateUnknown{Key: "default/a", Obj: stale})
 		}},
 		{"replaced by another pod", func(f *fixture, last *v1.Pod) {
-			f.podUpdated(last, changed(last, foreign, func(p *v1.Pod) { p.UID = "second"; p.Spec.NodeName = "" }))
+			f.podUpdated(last, objects.PodFrom(last).With(foreign).With(func(p *v1.Pod) { p.UID = "second"; p.Spec.NodeName = "" }).Build())
 		}},
 	}
 	for _, state := range states {
@@ -85,7 +86,7 @@ func TestDeletionOfPodsInAnyState(t *testing.T) {
 					if cached := f.cached(); len(cached) > 0 {
 						t.Errorf("the cache still counts %v", cached)
 					}
-					if f.profile().GetWaitingPod("a") != nil {
+					if f.profile().GetWaitingPod("default/a") != nil {
 						t.Error("the pod still waits for permission")
 					}
 					if pool := f.pool("a"); pool != queue.PoolNone && pool != queue.PoolInFlight {
@@ -105,26 +106,26 @@ func open(f *fixture) {
 // The deletion of a placed pod may be missed together with the creation of its successor.
 func TestReplacedPlacedPodWakesOthers(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("n1", "1"))
-	first := makePod("first", "1", on("n1"))
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	first := objects.Pod("first").Requests("cpu", "1").Node("n1").Build()
 	f.podAdded(first)
-	f.park(makePod("a", "1"))
-	f.podUpdated(first, changed(first, on("n2"), func(p *v1.Pod) { p.UID = "second" }))
+	f.park(objects.Pod("a").Requests("cpu", "1").Build())
+	f.podUpdated(first, objects.PodFrom(first).Node("n2").UID("second").Build())
 	f.wantPool("a", queue.PoolBackoff)
 }
 
 func TestPodThatIsBeingDeletedStopsWaitingForPermission(t *testing.T) {
 	gate := &scripted{name: "Gate", permit: waits(time.Hour)}
 	f := newFixture(t, gate)
-	f.nodeAdded(makeNode("n1", "1"))
-	pod := makePod("a", "1")
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	f.add(pod)
 	f.attempt()
-	f.add(makePod("b", "1"))
+	f.add(objects.Pod("b").Requests("cpu", "1").Build())
 	f.attempt()
 	f.wantPool("b", queue.PoolUnschedulable)
 	now := metav1.Now()
-	deleting := changed(pod, func(p *v1.Pod) { p.DeletionTimestamp = &now })
+	deleting := objects.PodFrom(pod).With(func(p *v1.Pod) { p.DeletionTimestamp = &now }).Build()
 	f.updateInformer(deleting)
 	f.podUpdated(pod, deleting)
 	f.runTasks()

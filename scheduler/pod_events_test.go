@@ -9,17 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clientcache "k8s.io/client-go/tools/cache"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
 func foreign(pod *v1.Pod) { pod.Spec.SchedulerName = "somebody-else" }
 
 func TestPodHandlersKeepCacheAndQueue(t *testing.T) {
-	waiting := makePod("a", "1")
-	placed := makePod("a", "1", on("n1"))
+	waiting := objects.Pod("a").Requests("cpu", "1").Build()
+	placed := objects.Pod("a").Requests("cpu", "1").Node("n1").Build()
 	tests := []struct {
 		name   string
 		steps  func(f *fixture)
@@ -27,28 +27,31 @@ func TestPodHandlersKeepCacheAndQueue(t *testing.T) {
 		pool   queue.Pool
 	}{
 		{name: "a new pod is queued", steps: func(f *fixture) { f.podAdded(waiting) }, pool: queue.PoolActive},
-		{name: "another scheduler's pod is not", steps: func(f *fixture) { f.podAdded(makePod("a", "1", foreign)) }},
+		{name: "another scheduler's pod is not", steps: func(f *fixture) { f.podAdded(objects.Pod("a").Requests("cpu", "1").With(foreign).Build()) }},
 		{name: "a placed pod is cached", steps: func(f *fixture) { f.podAdded(placed) }, cached: []string{"a@n1"}},
 		{
 			name:   "another scheduler's placed pod is cached",
-			steps:  func(f *fixture) { f.podAdded(makePod("a", "1", on("n1"), foreign)) },
+			steps:  func(f *fixture) { f.podAdded(objects.Pod("a").Requests("cpu", "1").Node("n1").With(foreign).Build()) },
 			cached: []string{"a@n1"},
 		},
 		{
-			name:   "a pod that gets a node leaves the queue",
-			steps:  func(f *fixture) { f.podAdded(waiting); f.podUpdated(waiting, changed(waiting, on("n1"))) },
+			name: "a pod that gets a node leaves the queue",
+			steps: func(f *fixture) {
+				f.podAdded(waiting)
+				f.podUpdated(waiting, objects.PodFrom(waiting).Node("n1").Build())
+			},
 			cached: []string{"a@n1"},
 		},
 		{
 			name:   "a placed pod is updated",
-			steps:  func(f *fixture) { f.podAdded(placed); f.podUpdated(placed, changed(placed)) },
+			steps:  func(f *fixture) { f.podAdded(placed); f.podUpdated(placed, objects.PodFrom(placed).Build()) },
 			cached: []string{"a@n1"},
 		},
 		{
 			name: "a placed pod is replaced by another of its name",
 			steps: func(f *fixture) {
 				f.podAdded(placed)
-				f.podUpdated(placed, changed(placed, on("n2"), func(p *v1.Pod) { p.UID = "b" }))
+				f.podUpdated(placed, objects.PodFrom(placed).Node("n2").UID("b").Build())
 			},
 			cached: []string{"a@n2"},
 		},
@@ -72,8 +75,8 @@ func TestPodHandlersKeepCacheAndQueue(t *testing.T) {
 			name: "objects of another kind are ignored",
 			steps: func(f *fixture) {
 				f.podAdded(placed)
-				f.podDeleted(makeNode("a", "1"))
-				f.podDeleted(clientcache.DeletedFinalStateUnknown{Key: "default/a", Obj: makeNode("a", "1")})
+				f.podDeleted(objects.Node("a").Capacity("cpu", "1", "memory", "8Gi").Build())
+				f.podDeleted(clientcache.DeletedFinalStateUnknown{Key: "default/a", Obj: objects.Node("a").Capacity("cpu", "1", "memory", "8Gi").Build()})
 			},
 			cached: []string{"a@n1"},
 		},
@@ -81,8 +84,8 @@ func TestPodHandlersKeepCacheAndQueue(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t)
-			f.nodeAdded(makeNode("n1", "4"))
-			f.nodeAdded(makeNode("n2", "4"))
+			f.nodeAdded(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
+			f.nodeAdded(objects.Node("n2").Capacity("cpu", "4", "memory", "8Gi").Build())
 			test.steps(f)
 			if diff := cmp.Diff(test.cached, f.cached()); diff != "" {
 				t.Errorf("cached pods (-want +got):\n%s", diff)
@@ -102,9 +105,9 @@ func (f *fixture) park(pod *v1.Pod) {
 
 func TestUpdateOfAQueuedPodWithoutAChangeIsIgnored(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("n1", "1"))
-	pod := makePod("a", "2", nominated("n1"))
-	f.park(makePod("b", "2"))
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	pod := objects.Pod("a").Requests("cpu", "2").NominatedNode("n1").Build()
+	f.park(objects.Pod("b").Requests("cpu", "2").Build())
 	f.park(pod)
 	withdrawn := pod.DeepCopy()
 	withdrawn.Status.NominatedNodeName = ""
@@ -114,28 +117,28 @@ func TestUpdateOfAQueuedPodWithoutAChangeIsIgnored(t *testing.T) {
 
 func TestNominationGoneWakesPodsOfTheSameOrLowerPriority(t *testing.T) {
 	ends := map[string]func(f *fixture, pod *v1.Pod){
-		"withdrawn": func(f *fixture, pod *v1.Pod) { f.podUpdated(pod, changed(pod, nominated(""))) },
-		"moved":     func(f *fixture, pod *v1.Pod) { f.podUpdated(pod, changed(pod, nominated("n2"))) },
+		"withdrawn": func(f *fixture, pod *v1.Pod) { f.podUpdated(pod, objects.PodFrom(pod).NominatedNode("").Build()) },
+		"moved":     func(f *fixture, pod *v1.Pod) { f.podUpdated(pod, objects.PodFrom(pod).NominatedNode("n2").Build()) },
 		"deleted":   func(f *fixture, pod *v1.Pod) { f.podDeleted(pod) },
 		"bound to another node": func(f *fixture, pod *v1.Pod) {
-			f.podUpdated(pod, changed(pod, func(pod *v1.Pod) { pod.Spec.NodeName = "n2" }))
+			f.podUpdated(pod, objects.PodFrom(pod).With(func(pod *v1.Pod) { pod.Spec.NodeName = "n2" }).Build())
 		},
 		"asks for less": func(f *fixture, pod *v1.Pod) {
-			f.podUpdated(pod, changed(pod, func(pod *v1.Pod) {
-				pod.Spec.Containers = makePod("less", "1").Spec.Containers
-			}))
+			f.podUpdated(pod, objects.PodFrom(pod).With(func(pod *v1.Pod) {
+				pod.Spec.Containers = objects.Pod("less").Requests("cpu", "1").Build().Spec.Containers
+			}).Build())
 		},
 		"has other labels": func(f *fixture, pod *v1.Pod) {
-			f.podUpdated(pod, changed(pod, func(pod *v1.Pod) { pod.Labels = map[string]string{"x": "y"} }))
+			f.podUpdated(pod, objects.PodFrom(pod).With(func(pod *v1.Pod) { pod.Labels = map[string]string{"x": "y"} }).Build())
 		},
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			f.nodeAdded(makeNode("n1", "1"))
-			preemptor := makePod("preemptor", "2", prioritized(10), nominated("n1"))
+			f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+			preemptor := objects.Pod("preemptor").Requests("cpu", "2").Priority(10).NominatedNode("n1").Build()
 			for _, pod := range []*v1.Pod{
-				makePod("higher", "2", prioritized(11)), makePod("same", "2", prioritized(10)), makePod("lower", "2"), preemptor,
+				objects.Pod("higher").Requests("cpu", "2").Priority(11).Build(), objects.Pod("same").Requests("cpu", "2").Priority(10).Build(), objects.Pod("lower").Requests("cpu", "2").Build(), preemptor,
 			} {
 				f.park(pod)
 			}
@@ -149,31 +152,31 @@ func TestNominationGoneWakesPodsOfTheSameOrLowerPriority(t *testing.T) {
 
 func TestANewNominationWakesNobody(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("n1", "1"))
-	f.park(makePod("other", "2"))
-	pod := makePod("a", "2", prioritized(1))
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	f.park(objects.Pod("other").Requests("cpu", "2").Build())
+	pod := objects.Pod("a").Requests("cpu", "2").Priority(1).Build()
 	f.park(pod)
-	f.podUpdated(pod, changed(pod, nominated("n1")))
+	f.podUpdated(pod, objects.PodFrom(pod).NominatedNode("n1").Build())
 	f.wantPool("other", queue.PoolUnschedulable)
 }
 
 func TestPodThatGetsTheNodeThatWasKeptForItWakesNobody(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("n1", "1"))
-	f.park(makePod("other", "2"))
-	pod := makePod("a", "2", prioritized(1), nominated("n1"))
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	f.park(objects.Pod("other").Requests("cpu", "2").Build())
+	pod := objects.Pod("a").Requests("cpu", "2").Priority(1).NominatedNode("n1").Build()
 	f.park(pod)
-	f.podUpdated(pod, changed(pod, func(pod *v1.Pod) { pod.Spec.NodeName = "n1" }))
+	f.podUpdated(pod, objects.PodFrom(pod).With(func(pod *v1.Pod) { pod.Spec.NodeName = "n1" }).Build())
 	f.wantPool("other", queue.PoolUnschedulable)
 }
 
 func TestAssumedPodIsNotQueuedAgain(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("n1", "4"))
-	pod := makePod("a", "1")
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	f.add(pod)
 	f.attempt()
-	f.podUpdated(pod, changed(pod, func(p *v1.Pod) { p.Labels = map[string]string{"x": "y"} }))
+	f.podUpdated(pod, objects.PodFrom(pod).With(func(p *v1.Pod) { p.Labels = map[string]string{"x": "y"} }).Build())
 	f.wantPool("a", queue.PoolNone)
 	if diff := cmp.Diff([]string{"a@n1*"}, f.cached()); diff != "" {
 		t.Errorf("cached pods (-want +got):\n%s", diff)
@@ -182,15 +185,15 @@ func TestAssumedPodIsNotQueuedAgain(t *testing.T) {
 
 func TestDeletedAssumedPodFreesItsRoomAtOnce(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("n1", "1"))
-	pod := makePod("a", "1")
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	f.add(pod)
 	f.TryScheduleOne(f.ctx) // a is assumed; its binding has not run yet
-	f.add(makePod("b", "1"))
+	f.add(objects.Pod("b").Requests("cpu", "1").Build())
 	f.TryScheduleOne(f.ctx)
 	f.wantPool("b", queue.PoolUnschedulable)
 	now := metav1.Now()
-	f.podUpdated(pod, changed(pod, func(p *v1.Pod) { p.DeletionTimestamp = &now }))
+	f.podUpdated(pod, objects.PodFrom(pod).With(func(p *v1.Pod) { p.DeletionTimestamp = &now }).Build())
 	if got := f.cached(); len(got) > 0 {
 		t.Errorf("cached pods are %v, want none", got)
 	}
@@ -199,13 +202,13 @@ func TestDeletedAssumedPodFreesItsRoomAtOnce(t *testing.T) {
 
 func TestOwnBindingIsConfirmedByTheInformer(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("n1", "4"))
-	f.nodeAdded(makeNode("n2", "4"))
-	pod := makePod("a", "1")
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
+	f.nodeAdded(objects.Node("n2").Capacity("cpu", "4", "memory", "8Gi").Build())
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	f.add(pod)
 	f.attempt()
 	node := f.seen.bound["a"]
-	f.podUpdated(pod, changed(pod, on(node)))
+	f.podUpdated(pod, objects.PodFrom(pod).Node(node).Build())
 	if diff := cmp.Diff([]string{"a@" + node}, f.cached()); diff != "" {
 		t.Errorf("cached pods (-want +got):\n%s", diff)
 	}
@@ -213,31 +216,31 @@ func TestOwnBindingIsConfirmedByTheInformer(t *testing.T) {
 
 func TestBindingElsewhereIsBelieved(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("n1", "4"))
-	pod := makePod("a", "1")
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	f.add(pod)
 	f.attempt()
-	f.podUpdated(pod, changed(pod, on("elsewhere")))
+	f.podUpdated(pod, objects.PodFrom(pod).Node("elsewhere").Build())
 	if diff := cmp.Diff([]string{"a@elsewhere"}, f.cached()); diff != "" {
 		t.Errorf("cached pods (-want +got):\n%s", diff)
 	}
 }
 
 func TestAssignedPodEventsWakePods(t *testing.T) {
-	placed := makePod("placed", "1", on("n1"))
+	placed := objects.Pod("placed").Requests("cpu", "1").Node("n1").Build()
 	tests := map[string]func(f *fixture){
 		"deletion": func(f *fixture) { f.podDeleted(placed) },
 		"scale down": func(f *fixture) {
-			f.podUpdated(placed, changed(placed, func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = nil }))
+			f.podUpdated(placed, objects.PodFrom(placed).With(func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = nil }).Build())
 		},
 	}
 	for name, happen := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			f.nodeAdded(makeNode("n1", "1"))
+			f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
 			f.podAdded(placed)
-			f.park(makePod("a", "1"))
-			f.podUpdated(placed, changed(placed, func(p *v1.Pod) { p.Annotations = map[string]string{"x": "y"} }))
+			f.park(objects.Pod("a").Requests("cpu", "1").Build())
+			f.podUpdated(placed, objects.PodFrom(placed).With(func(p *v1.Pod) { p.Annotations = map[string]string{"x": "y"} }).Build())
 			f.wantPool("a", queue.PoolUnschedulable)
 			happen(f)
 			f.wantPool("a", queue.PoolBackoff)
@@ -247,23 +250,23 @@ func TestAssignedPodEventsWakePods(t *testing.T) {
 
 func TestGatedPodIsLetInWhenItsGatesAreGone(t *testing.T) {
 	f := newFixture(t)
-	gated := makePod("a", "1", func(p *v1.Pod) {
+	gated := objects.Pod("a").Requests("cpu", "1").With(func(p *v1.Pod) {
 		p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "one"}, {Name: "two"}}
-	})
+	}).Build()
 	f.add(gated)
 	f.wantPool("a", queue.PoolGated)
-	oneLeft := changed(gated, func(p *v1.Pod) { p.Spec.SchedulingGates = p.Spec.SchedulingGates[1:] })
+	oneLeft := objects.PodFrom(gated).With(func(p *v1.Pod) { p.Spec.SchedulingGates = p.Spec.SchedulingGates[1:] }).Build()
 	f.podUpdated(gated, oneLeft)
 	f.wantPool("a", queue.PoolGated)
-	f.podUpdated(oneLeft, changed(oneLeft, func(p *v1.Pod) { p.Spec.SchedulingGates = nil }))
+	f.podUpdated(oneLeft, objects.PodFrom(oneLeft).With(func(p *v1.Pod) { p.Spec.SchedulingGates = nil }).Build())
 	f.wantPool("a", queue.PoolActive)
 }
 
 func TestRecreatedPodIsAnotherPod(t *testing.T) {
 	f := newFixture(t)
-	pod := makePod("a", "1")
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	f.add(pod)
-	again := changed(pod, func(p *v1.Pod) { p.UID = types.UID("second") })
+	again := objects.PodFrom(pod).UID("second").Build()
 	f.podUpdated(pod, again)
 	info := f.Queue().TryPop()
 	if info == nil || info.Pod.UID != "second" {

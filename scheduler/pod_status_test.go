@@ -20,13 +20,14 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
 func TestUnchangedConditionIsNotWrittenAgain(t *testing.T) {
 	f := newFixture(t)
-	f.nodeAdded(makeNode("n1", "1"))
-	pod := makePod("a", "2")
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	pod := objects.Pod("a").Requests("cpu", "2").Build()
 	f.park(pod)
 	stored, err := f.client.CoreV1().Pods("default").Get(f.ctx, "a", metav1.GetOptions{})
 	if err != nil {
@@ -120,7 +121,7 @@ func TestConditionAndNominationAreWritten(t *testing.T) {
 					return test.result, fwk.NewStatus(fwk.Unschedulable)
 				}))
 			f.addNodes("n1")
-			f.park(makePod("a", "1", func(p *v1.Pod) { p.Generation, p.Status = 7, test.before }))
+			f.park(objects.Pod("a").Requests("cpu", "1").With(func(p *v1.Pod) { p.Generation, p.Status = 7, test.before }).Build())
 			if diff := cmp.Diff(test.after, f.stored("a").Status); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -156,7 +157,7 @@ func TestStatusPatchIsTriedAgain(t *testing.T) {
 					tries++
 					return tries <= test.times, nil, test.err
 				})
-				pod := makePod("a", "1")
+				pod := objects.Pod("a").Requests("cpu", "1").Build()
 				f.know(pod)
 				err := f.patchStatus(t.Context(), pod, &v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionFalse}, nil)
 				if tries != test.tries {
@@ -178,7 +179,7 @@ func TestPodIsRequeuedEvenIfItsStatusCannotBeWritten(t *testing.T) {
 	f.client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, apiruntime.Object, error) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a", errors.New("no"))
 	})
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	f.wantPool("a", queue.PoolBackoff)
 }

@@ -19,6 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
 )
@@ -92,10 +93,10 @@ func waitForNode(t *testing.T, client *fake.Clientset, name string) string {
 
 func TestRunAgainstInformers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(makeNode("n1", "4"), makeNode("n2", "4"))
+		client := fake.NewClientset(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build(), objects.Node("n2").Capacity("cpu", "4", "memory", "8Gi").Build())
 		bindInTracker(client)
 		for i := range 6 {
-			_ = client.Tracker().Add(makePod(fmt.Sprintf("early-%d", i), "1"))
+			_ = client.Tracker().Add(objects.Pod(fmt.Sprintf("early-%d", i)).Requests("cpu", "1").Build())
 		}
 		options := Options{Client: client, Informers: NewInformerFactory(client)}
 		s, err := New(t.Context(), options)
@@ -107,11 +108,11 @@ func TestRunAgainstInformers(t *testing.T) {
 			waitForNode(t, client, fmt.Sprintf("early-%d", i))
 		}
 		// Two of eight cores are free, on one node or on both: a pod that wants three has to wait for a new node.
-		if _, err := client.CoreV1().Pods("default").Create(t.Context(), makePod("late", "3"), metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().Pods("default").Create(t.Context(), objects.Pod("late").Requests("cpu", "3").Build(), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if _, err := client.CoreV1().Nodes().Create(t.Context(), makeNode("n3", "4"), metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().Nodes().Create(t.Context(), objects.Node("n3").Capacity("cpu", "4", "memory", "8Gi").Build(), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := waitForNode(t, client, "late"); got != "n3" {
@@ -154,7 +155,7 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 // A scheduler that was given nothing but what it needs works, and says nothing to anybody.
 func TestZeroOptionsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(makeNode("n1", "4"), makePod("small", "1"), makePod("large", "8"))
+		client := fake.NewClientset(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build(), objects.Pod("small").Requests("cpu", "1").Build(), objects.Pod("large").Requests("cpu", "8").Build())
 		bindInTracker(client)
 		options := Options{Client: client, Informers: NewInformerFactory(client)}
 		s, err := New(t.Context(), options)
@@ -180,7 +181,7 @@ func TestPodThatIsNeverSeenBoundExpires(t *testing.T) {
 	for _, ttl := range []time.Duration{0, time.Minute} {
 		t.Run(ttl.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client := fake.NewClientset(makeNode("n1", "1"), makePod("lost", "1"))
+				client := fake.NewClientset(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build(), objects.Pod("lost").Requests("cpu", "1").Build())
 				// The API confirms bindings, but nobody ever sees a pod on a node.
 				client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, apiruntime.Object, error) {
 					return true, nil, nil
@@ -192,7 +193,7 @@ func TestPodThatIsNeverSeenBoundExpires(t *testing.T) {
 				}
 				start(t, s, options)
 				synctest.Wait()
-				if err := client.Tracker().Add(makePod("next", "1")); err != nil {
+				if err := client.Tracker().Add(objects.Pod("next").Requests("cpu", "1").Build()); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -202,7 +203,7 @@ func TestPodThatIsNeverSeenBoundExpires(t *testing.T) {
 				time.Sleep(90 * time.Second)
 				synctest.Wait()
 				for name, want := range map[string]bool{"lost": ttl == 0, "next": ttl != 0} {
-					pod := makePod(name, "1")
+					pod := objects.Pod(name).Requests("cpu", "1").Build()
 					if assumed, err := s.Cache().IsAssumed(pod); err != nil || assumed != want {
 						t.Errorf("%s is assumed: %v, error %v; want %v", name, assumed, err, want)
 					}

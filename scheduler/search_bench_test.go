@@ -13,6 +13,7 @@ import (
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -41,10 +42,10 @@ func benchmarkSearch(b *testing.B, nominated int) {
 	check(err)
 	profile := built["default-scheduler"]
 	for i := range 5000 {
-		check(nodes.AddNode(makeNode(fmt.Sprintf("n%d", i), "100000")))
+		check(nodes.AddNode(objects.Node(fmt.Sprintf("n%d", i)).Capacity("cpu", "100000", "memory", "8Gi").Build()))
 	}
 	for i := range nominated {
-		info, err := framework.NewPodInfo(makePod(fmt.Sprintf("nominated%d", i), "100m", prioritized(1)))
+		info, err := framework.NewPodInfo(objects.Pod(fmt.Sprintf("nominated%d", i)).Requests("cpu", "100m").Priority(1).Build())
 		check(err)
 		nominator.AddNominatedPod(klog.Logger{}, info, nominate(fmt.Sprintf("n%d", i)).NominatingInfo)
 	}
@@ -53,7 +54,7 @@ func benchmarkSearch(b *testing.B, nominated int) {
 	b.ReportAllocs()
 	for b.Loop() {
 		made++
-		pod := makePod(fmt.Sprintf("p%d", made), "1m")
+		pod := objects.Pod(fmt.Sprintf("p%d", made)).Requests("cpu", "1m").Build()
 		check(nodes.UpdateSnapshot(snapshot))
 		state := framework.NewCycleState()
 		_, status, _ := profile.RunPreFilterPlugins(b.Context(), state, pod)

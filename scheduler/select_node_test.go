@@ -11,6 +11,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestHighestScoreWins(t *testing.T) {
@@ -18,9 +20,9 @@ func TestHighestScoreWins(t *testing.T) {
 		return map[string]int64{"n2": 100}[node]
 	}})
 	for i := 1; i <= 3; i++ {
-		f.nodeAdded(makeNode(fmt.Sprintf("n%d", i), "4"))
+		f.nodeAdded(objects.Node(fmt.Sprintf("n%d", i)).Capacity("cpu", "4", "memory", "8Gi").Build())
 	}
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	if got := f.seen.bound["a"]; got != "n2" {
 		t.Errorf("bound to %q, want n2", got)
@@ -31,11 +33,11 @@ func TestEqualNodesAreChosenEvenly(t *testing.T) {
 	f := newFixture(t)
 	const nodes, pods = 4, 400
 	for i := range nodes {
-		f.nodeAdded(makeNode(fmt.Sprintf("n%d", i), "4"))
+		f.nodeAdded(objects.Node(fmt.Sprintf("n%d", i)).Capacity("cpu", "4", "memory", "8Gi").Build())
 	}
 	counts := map[string]int{}
 	for i := range pods {
-		pod := makePod(fmt.Sprintf("p%d", i), "1")
+		pod := objects.Pod(fmt.Sprintf("p%d", i)).Requests("cpu", "1").Build()
 		f.add(pod)
 		f.attempt()
 		counts[f.seen.bound[pod.Name]]++
@@ -57,7 +59,7 @@ func TestSeedDecidesBetweenEquals(t *testing.T) {
 		f.addNodes("n1", "n2", "n3", "n4")
 		var chosen []string
 		for i := range 8 {
-			pod := makePod(fmt.Sprintf("p%d", i), "1")
+			pod := objects.Pod(fmt.Sprintf("p%d", i)).Requests("cpu", "1").Build()
 			f.add(pod)
 			f.attempt()
 			chosen = append(chosen, f.seen.bound[pod.Name])
@@ -98,7 +100,7 @@ func TestWeightsOfPluginsAndExtendersAddUp(t *testing.T) {
 				}}
 			}, &scripted{name: "Scores", score: func(node string) int64 { return map[string]int64{"n2": 60}[node] }})
 			f.addNodes("n1", "n2")
-			f.add(makePod("a", "1"))
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 			if got := f.seen.bound["a"]; got != test.want {
 				t.Errorf("bound to %q, want %s", got, test.want)

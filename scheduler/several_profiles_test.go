@@ -23,6 +23,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
@@ -37,10 +38,6 @@ func withProfiles(names ...string) func(*Options) {
 			options.Configuration.Profiles = append(options.Configuration.Profiles, profile)
 		}
 	}
-}
-
-func of(scheduler string) func(*v1.Pod) {
-	return func(pod *v1.Pod) { pod.Spec.SchedulerName = scheduler }
 }
 
 func TestPodsGoToTheirProfiles(t *testing.T) {
@@ -60,7 +57,7 @@ func TestPodsGoToTheirProfiles(t *testing.T) {
 		}
 	}, only("n1"), only("n2"))
 	f.addNodes("n1", "n2", "n3")
-	f.add(makePod("a", "1"), makePod("b", "1", of("second")), makePod("c", "1", of("third")))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build(), objects.Pod("b").Requests("cpu", "1").SchedulerName("second").Build(), objects.Pod("c").Requests("cpu", "1").SchedulerName("third").Build())
 	f.attempt()
 	f.attempt()
 	if f.TryScheduleOne(f.ctx) {
@@ -82,12 +79,12 @@ func TestRejectedPodsWaitForTheEventsOfTheirProfile(t *testing.T) {
 		&scripted{name: "Adds", filter: full, events: []fwk.ClusterEventWithHint{onEvent(fwk.Node, fwk.Add)}},
 		&scripted{name: "Deletes", filter: full, events: []fwk.ClusterEventWithHint{onEvent(fwk.Node, fwk.Delete)}})
 	f.addNodes("n1")
-	f.park(makePod("a", "1"))
-	f.park(makePod("b", "1", of("second")))
+	f.park(objects.Pod("a").Requests("cpu", "1").Build())
+	f.park(objects.Pod("b").Requests("cpu", "1").SchedulerName("second").Build())
 	f.addNodes("n2")
 	f.wantPool("a", queue.PoolBackoff)
 	f.wantPool("b", queue.PoolUnschedulable)
-	f.nodeDeleted(makeNode("n2", "4"))
+	f.nodeDeleted(objects.Node("n2").Capacity("cpu", "4", "memory", "8Gi").Build())
 	f.wantPool("b", queue.PoolBackoff)
 }
 
@@ -96,9 +93,9 @@ func full(*v1.Pod, fwk.NodeInfo) *fwk.Status { return fwk.NewStatus(fwk.Unschedu
 func TestWaitingPodsAreSeenByAllProfiles(t *testing.T) {
 	f := newFixtureWith(t, withProfiles("second"), &scripted{name: "Gate", permit: waits(time.Hour)})
 	f.addNodes("n1")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
-	waiting := f.Profiles()["second"].GetWaitingPod("a")
+	waiting := f.Profiles()["second"].GetWaitingPod("default/a")
 	if waiting == nil {
 		t.Fatal("the other profile does not see the pod")
 	}
@@ -168,7 +165,7 @@ func (randomOrder) Less(fwk.QueuedEntityInfo, fwk.QueuedEntityInfo) bool { retur
 // Two schedulers in one process, on one cluster, must neither share state nor touch each other's pods.
 func TestTwoSchedulersIgnoreEachOthersPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(makeNode("n1", "4"))
+		client := fake.NewClientset(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
 		bindInTracker(client)
 		var mu sync.Mutex
 		bound := map[string][]string{}
@@ -188,7 +185,7 @@ func TestTwoSchedulersIgnoreEachOthersPods(t *testing.T) {
 			}
 			start(t, s, options)
 		}
-		for _, pod := range []*v1.Pod{makePod("a", "1"), makePod("b", "1", of("second")), makePod("c", "1", of("third"))} {
+		for _, pod := range []*v1.Pod{objects.Pod("a").Requests("cpu", "1").Build(), objects.Pod("b").Requests("cpu", "1").SchedulerName("second").Build(), objects.Pod("c").Requests("cpu", "1").SchedulerName("third").Build()} {
 			if _, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -217,7 +214,7 @@ func (o boundObserver) PodBound(binding Binding) { o.bound(binding.Pod) }
 func TestBuildProfiles(t *testing.T) {
 	f := newFixture(t)
 	f.addNodes("n1")
-	waiting := makePod("waiting", "8")
+	waiting := objects.Pod("waiting").Requests("cpu", "8").Build()
 	f.add(waiting)
 	f.attempt()
 	f.wantPool("waiting", queue.PoolUnschedulable)

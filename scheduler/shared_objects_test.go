@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
@@ -40,7 +41,7 @@ func TestPodsThatPluginsChangeAreTriedAgain(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			f := newFixture(t, &changing{change: change})
 			f.addNodes("n1")
-			pod := makePod("p", "1")
+			pod := objects.Pod("p").Requests("cpu", "1").Build()
 			before := pod.DeepCopy()
 			f.add(pod)
 			f.attempt()

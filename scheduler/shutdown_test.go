@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // closing is a plugin of the binding cycle that notes when it is closed.
@@ -44,7 +46,7 @@ func (j *journal) write(entry string) {
 // newRunning returns a scheduler against a fake API that has one node and one pod, ready to be run, and its recorder.
 func newRunning(t *testing.T, extra ...fwk.Plugin) (*Scheduler, Options, *events.FakeRecorder) {
 	t.Helper()
-	client := fake.NewClientset(makeNode("n1", "4"), makePod("a", "1"))
+	client := fake.NewClientset(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build(), objects.Pod("a").Requests("cpu", "1").Build())
 	bindInTracker(client)
 	recorder := events.NewFakeRecorder(100)
 	f := &fixture{t: t}
@@ -97,7 +99,7 @@ func TestRunTurnsDownPodsThatWaitForPermission(t *testing.T) {
 		stop := start(t, s, options)
 		synctest.Wait()
 		profile := s.Profiles()["default-scheduler"]
-		if profile.GetWaitingPod("a") == nil {
+		if profile.GetWaitingPod("default/a") == nil {
 			t.Fatal("the pod does not wait")
 		}
 		began := time.Now()
@@ -105,7 +107,7 @@ func TestRunTurnsDownPodsThatWaitForPermission(t *testing.T) {
 		if took := time.Since(began); took > 0 {
 			t.Errorf("Run took %v to end", took)
 		}
-		if profile.GetWaitingPod("a") != nil {
+		if profile.GetWaitingPod("default/a") != nil {
 			t.Error("the pod still waits")
 		}
 		if gate.unreserved["a"] != 1 {
@@ -129,9 +131,9 @@ func TestRunLeavesReadyPodsAlone(t *testing.T) {
 			return nil, nil
 		}})
 		for _, name := range []string{"a", "b", "c"} {
-			s.podAdded(makePod(name, "1"))
+			s.podAdded(objects.Pod(name).Requests("cpu", "1").Build())
 		}
-		s.nodeAdded(makeNode("n1", "4"))
+		s.nodeAdded(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
 		if err := s.Run(ctx); err != nil {
 			t.Errorf("Run returned %v", err)
 		}

@@ -16,6 +16,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // starts keeps when the last attempt of every pod began.
@@ -67,10 +69,10 @@ func troubleAtRandom(t *testing.T, random *rand.Rand) {
 	gone := map[string]time.Time{}
 	core := client.CoreV1()
 	for i := range nodes {
-		must(t)(core.Nodes().Create(t.Context(), makeNode(fmt.Sprint("n", i), "4"), metav1.CreateOptions{}))
+		must(t)(core.Nodes().Create(t.Context(), objects.Node(fmt.Sprint("n", i)).Capacity("cpu", "4", "memory", "8Gi").Build(), metav1.CreateOptions{}))
 	}
 	for i := range pods {
-		must(t)(core.Pods("default").Create(t.Context(), makePod(fmt.Sprint("p", i), "1"), metav1.CreateOptions{}))
+		must(t)(core.Pods("default").Create(t.Context(), objects.Pod(fmt.Sprint("p", i)).Requests("cpu", "1").Build(), metav1.CreateOptions{}))
 		time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond)
 		switch random.IntN(12) {
 		case 0:

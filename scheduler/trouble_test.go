@@ -21,6 +21,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
@@ -55,7 +56,7 @@ func TestBindingThroughTrouble(t *testing.T) {
 						f := newFixtureWith(t, bare)
 						api := newFakeAPI(f.client, inTurn("create", slices.Repeat([]fault{{err, carried}}, times)...))
 						f.addNodes("n1")
-						f.add(makePod("a", "1"))
+						f.add(objects.Pod("a").Requests("cpu", "1").Build())
 						f.attempt()
 						f.wantBound(api, "a", "n1")
 						if api.calls["create"] > times+1 || api.calls["patch"] > 0 {
@@ -86,7 +87,7 @@ func TestPodKeepsItsPlaceWhileNobodyKnowsWhetherItIsBound(t *testing.T) {
 					return lost
 				})
 				f.addNodes("n1")
-				f.add(makePod("a", "1"))
+				f.add(objects.Pod("a").Requests("cpu", "1").Build())
 				f.attempt()
 				if !slices.Equal(during, []string{"a@n1*"}) {
 					t.Errorf("the cache counted %v while the API server was away, want the pod", during)
@@ -122,7 +123,7 @@ func TestPodIsBoundAlthoughItIsDeletedBeforeThatIsKnown(t *testing.T) {
 			if verb == "get" {
 				bound, err := f.client.Tracker().Get(podsResource(), "default", "a")
 				if err == nil {
-					err = f.client.Tracker().Update(podsResource(), changed(bound.(*v1.Pod), deleting), "default")
+					err = f.client.Tracker().Update(podsResource(), objects.PodFrom(bound.(*v1.Pod)).With(deleting).Build(), "default")
 				}
 				if err != nil {
 					t.Error(err)
@@ -131,7 +132,7 @@ func TestPodIsBoundAlthoughItIsDeletedBeforeThatIsKnown(t *testing.T) {
 			return lost(verb)
 		})
 		f.addNodes("n1")
-		f.add(makePod("a", "1"))
+		f.add(objects.Pod("a").Requests("cpu", "1").Build())
 		f.attempt()
 		if api.calls["get"] == 0 {
 			t.Error("nobody asked whether the pod is bound")
@@ -145,7 +146,7 @@ func TestBindingIsGivenUpWhenTheAPIServerStaysAway(t *testing.T) {
 		f := newFixtureWith(t, bare)
 		api := newFakeAPI(f.client, func(string) fault { return fault{err: transportError(errors.New("connection refused"))} })
 		f.addNodes("n1")
-		f.add(makePod("a", "1"))
+		f.add(objects.Pod("a").Requests("cpu", "1").Build())
 		began := time.Now()
 		f.attempt()
 		if took := time.Since(began); took < confirmTimeout/2 || took > confirmTimeout+10*time.Second {
@@ -165,7 +166,7 @@ func TestBindingIsGivenUpWhenTheAPIServerStaysAway(t *testing.T) {
 // it is not tried again, and its condition is not touched.
 func TestPodThatSomebodyElseBinds(t *testing.T) {
 	bind := func(f *fixture, pod *v1.Pod, node string, seen bool) {
-		bound := changed(pod, on(node))
+		bound := objects.PodFrom(pod).Node(node).Build()
 		if err := f.client.Tracker().Update(podsResource(), bound, pod.Namespace); err != nil {
 			f.t.Fatal(err)
 		}
@@ -192,7 +193,7 @@ func TestPodThatSomebodyElseBinds(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var f *fixture
-				pod := makePod("a", "1")
+				pod := objects.Pod("a").Requests("cpu", "1").Build()
 				steal := func(when string) {
 					if when == test.when {
 						bind(f, pod, test.node, test.seen)
@@ -253,7 +254,7 @@ func TestNodeDeletedOnTheWay(t *testing.T) {
 		t.Run(when, func(t *testing.T) {
 			var f *fixture
 			remove := func() {
-				node := makeNode("n1", "4")
+				node := objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build()
 				if err := f.options.Informers.Core().V1().Nodes().Informer().GetIndexer().Delete(node); err != nil {
 					t.Fatal(err)
 				}
@@ -273,11 +274,11 @@ func TestNodeDeletedOnTheWay(t *testing.T) {
 			f = newFixtureWith(t, bare, gate, end)
 			api := newFakeAPI(f.client, inTurn("create"))
 			f.addNodes("n1")
-			f.add(makePod("a", "1"))
+			f.add(objects.Pod("a").Requests("cpu", "1").Build())
 			f.attempt()
 			if when == "permit" {
 				remove()
-				f.profile().GetWaitingPod("a").Allow("Gate")
+				f.profile().GetWaitingPod("default/a").Allow("Gate")
 				f.runTasks()
 				if preBinds > 0 {
 					t.Error("PreBind ran for a node that was gone")
@@ -309,7 +310,7 @@ func TestNodeDeletedOnTheWay(t *testing.T) {
 // Of a pod that is deleted on the way nothing is left, and nothing is written to it, whether the deletion was seen before
 // the binding or not.
 func TestPodDeletedOnTheWay(t *testing.T) {
-	pod := makePod("a", "1")
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
 	inAPI := func(f *fixture, current *v1.Pod) {
 		tracker := f.client.Tracker()
 		if current == nil {
@@ -318,8 +319,8 @@ func TestPodDeletedOnTheWay(t *testing.T) {
 			_ = tracker.Update(podsResource(), current, "default")
 		}
 	}
-	terminating := changed(pod, deleting)
-	second := changed(pod, func(p *v1.Pod) { p.UID = "second" })
+	terminating := objects.PodFrom(pod).With(deleting).Build()
+	second := objects.PodFrom(pod).UID("second").Build()
 	tests := []struct {
 		name   string
 		change func(f *fixture)
@@ -378,7 +379,7 @@ func TestExtenderWhoseAnswerWasLost(t *testing.T) {
 			return errors.Join(err, errors.New("timeout"))
 		}}}
 		f.addNodes("n1")
-		f.add(makePod("a", "1"))
+		f.add(objects.Pod("a").Requests("cpu", "1").Build())
 		f.attempt()
 		f.wantBound(api, "a", "n1")
 	}
@@ -392,9 +393,9 @@ func TestConditionThroughTrouble(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := newFixture(t)
 					api := newFakeAPI(f.client, inTurn("patch", slices.Repeat([]fault{{err: err}}, times)...))
-					f.nodeAdded(makeNode("n1", "1"))
+					f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
 					began := time.Now()
-					f.park(makePod("a", "2"))
+					f.park(objects.Pod("a").Requests("cpu", "2").Build())
 					if took := time.Since(began); took > 10*time.Second {
 						t.Errorf("the scheduling cycle was held up for %v", took)
 					}
@@ -427,7 +428,7 @@ func TestLostLeadershipWhileBinding(t *testing.T) {
 			return true, nil, transportError(context.Canceled)
 		})
 		for i := range 4 {
-			if err := options.Client.(*fake.Clientset).Tracker().Add(makePod(fmt.Sprint("more-", i), "100m")); err != nil {
+			if err := options.Client.(*fake.Clientset).Tracker().Add(objects.Pod(fmt.Sprint("more-", i)).Requests("cpu", "100m").Build()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -468,7 +469,7 @@ func TestRefusedBinding(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods/binding"}, "a", errors.New("no"))
 	api := newFakeAPI(f.client, inTurn("create", fault{err: forbidden}))
 	f.addNodes("n1")
-	f.add(makePod("a", "1"))
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	f.wantPool("a", queue.PoolBackoff)
 	if api.calls["create"] != 1 || api.calls["get"] != 1 || api.calls["patch"] != 1 {

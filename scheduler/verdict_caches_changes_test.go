@@ -17,6 +17,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // assumption is a pod that was given a node, and is not seen there yet; the state is that of its cycle.
@@ -89,7 +90,7 @@ func (c *comparison) removePod(i int) {
 // updatePod changes a pod in place, in a way that pods on nodes change.
 func (c *comparison) updatePod(i int) {
 	r, old := c.random, c.pods[i]
-	pod := changed(old)
+	pod := objects.PodFrom(old).Build()
 	switch r.IntN(4) {
 	case 0:
 		pod.Labels = map[string]string{"app": fmt.Sprintf("a%d", r.IntN(3))}
@@ -139,7 +140,7 @@ func (c *comparison) endAssumption() {
 	case 1:
 		c.check(c.cache.RemoveAssumedPod(ended.pod))
 	case 2:
-		pod := changed(ended.pod)
+		pod := objects.PodFrom(ended.pod).Build()
 		if node := c.someNode(); node != "" {
 			elsewhere(pod, node)
 		}
@@ -188,7 +189,7 @@ func (c *comparison) someNode() string {
 // changeNode adds or replaces a node.
 func (c *comparison) changeNode(i int) {
 	r := c.random
-	node := makeNode(fmt.Sprintf("n%d", i), fmt.Sprint(2+r.IntN(8)))
+	node := objects.Node(fmt.Sprintf("n%d", i)).Capacity("cpu", fmt.Sprint(2+r.IntN(8)), "memory", "8Gi").Build()
 	c.made++
 	node.UID = types.UID(fmt.Sprintf("node-%d", c.made))
 	node.Labels["topology.kubernetes.io/zone"] = fmt.Sprintf("z%d", r.IntN(3))

@@ -22,6 +22,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -207,7 +208,7 @@ func (c *comparison) check(err error) {
 func (c *comparison) pod() *v1.Pod {
 	r := c.random
 	c.made++
-	pod := makePod(fmt.Sprintf("p%d", c.made), []string{"0", "100m", "500m", "1500m"}[r.IntN(4)], prioritized(int32(r.IntN(3))))
+	pod := objects.Pod(fmt.Sprintf("p%d", c.made)).Requests("cpu", []string{"0", "100m", "500m", "1500m"}[r.IntN(4)]).Priority(int32(r.IntN(3))).Build()
 	pod.Labels = map[string]string{"app": fmt.Sprintf("a%d", r.IntN(3))}
 	pod.Namespace = c.someNamespace()
 	if r.IntN(4) == 0 {
@@ -427,21 +428,21 @@ func TestCachesOfVerdictsAndScoresAreSeparate(t *testing.T) {
 		multiPoint := &options.Configuration.Profiles[0].Plugins.MultiPoint
 		multiPoint.Enabled = append(multiPoint.Enabled, configv1.Plugin{Name: "TaintToleration"})
 	})
-	f.nodeAdded(makeNode("free", "64"))
-	f.add(makePod("alone", "0"))
+	f.nodeAdded(objects.Node("free").Capacity("cpu", "64", "memory", "8Gi").Build())
+	f.add(objects.Pod("alone").Requests("cpu", "0").Build())
 	f.attempt()
 	for _, name := range []string{"tainted", "tainted-too"} {
-		f.nodeAdded(makeNode(name, "64", func(node *v1.Node) {
+		f.nodeAdded(objects.Node(name).Capacity("cpu", "64", "memory", "8Gi").With(func(node *v1.Node) {
 			node.Spec.Taints = []v1.Taint{{Key: "t", Effect: v1.TaintEffectPreferNoSchedule}}
-		}))
+		}).Build())
 	}
-	f.add(makePod("plain", "0"))
+	f.add(objects.Pod("plain").Requests("cpu", "0").Build())
 	f.attempt()
 	for i := range 10 {
 		name := fmt.Sprintf("tolerant-%d", i)
-		f.add(makePod(name, "0", func(pod *v1.Pod) {
+		f.add(objects.Pod(name).Requests("cpu", "0").With(func(pod *v1.Pod) {
 			pod.Spec.Tolerations = []v1.Toleration{{Key: name, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}}
-		}))
+		}).Build())
 		f.attempt()
 		if got := f.seen.bound[name]; got != "free" {
 			t.Errorf("pod %s is bound to %q, want the node without taints", name, got)

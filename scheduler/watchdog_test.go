@@ -16,6 +16,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // hanging is a plugin that hangs in one method for pods called bad, until released or, if it heeds it, until the context
@@ -67,7 +69,7 @@ func (h *hanging) Unreserve(context.Context, fwk.CycleState, *v1.Pod, string) {}
 // newHanging returns a running scheduler with pods called bad and good, and failures as they happen.
 func newHanging(t *testing.T, plugin *hanging, parallelism int32) (*Scheduler, *fake.Clientset, *failureLog) {
 	t.Helper()
-	client := fake.NewClientset(makeNode("n1", "4"), makeNode("n2", "4"))
+	client := fake.NewClientset(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build(), objects.Node("n2").Capacity("cpu", "4", "memory", "8Gi").Build())
 	bindInTracker(client)
 	f := &fixture{t: t}
 	failures := &failureLog{}
@@ -86,7 +88,7 @@ func newHanging(t *testing.T, plugin *hanging, parallelism int32) (*Scheduler, *
 	}
 	start(t, s, options)
 	for _, name := range []string{"early", "bad", "good"} {
-		if err := client.Tracker().Add(makePod(name, "1")); err != nil {
+		if err := client.Tracker().Add(objects.Pod(name).Requests("cpu", "1").Build()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -83,10 +83,10 @@ spec:
   containers: [{name: main, resources: {}}]
 `},
 		{
-			"from another pod",
-			objects.PodFrom(objects.Pod("web").Node("n1").Build()).Label("app", "web"),
+			"later versions",
+			objects.PodFrom(objects.PodFrom(objects.Pod("web").Node("n1").Build()).Build()).Label("app", "web"),
 			`
-metadata: {name: web, namespace: default, uid: default/web, labels: {app: web}}
+metadata: {name: web, namespace: default, uid: default/web, resourceVersion: "2", labels: {app: web}}
 spec: {schedulerName: default-scheduler, nodeName: n1, containers: [{name: main, resources: {}}]}
 `},
 		{

@@ -4,6 +4,8 @@
 package objects
 
 import (
+	"strconv"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,8 +32,13 @@ func Pod(name string) PodBuilder {
 	}}
 }
 
-// PodFrom begins with a copy of a pod.
-func PodFrom(pod *v1.Pod) PodBuilder { return PodBuilder{pod.DeepCopy()} }
+// PodFrom begins with a later version of a pod: a copy whose resource version is one higher.
+func PodFrom(pod *v1.Pod) PodBuilder {
+	return PodBuilder{pod}.With(func(pod *v1.Pod) {
+		version, _ := strconv.Atoi(pod.ResourceVersion)
+		pod.ResourceVersion = strconv.Itoa(version + 1)
+	})
+}
 
 // Build returns the pod. A pod without containers gets one, and one without a UID gets namespace/name, so that the same
 // pod has the same UID everywhere.
