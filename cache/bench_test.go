@@ -9,6 +9,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // largeCache returns a cache with ten pods on each of its nodes, in three zones.
@@ -22,10 +24,10 @@ func largeCache(b *testing.B, size int) *Cache {
 	}
 	for i := range size {
 		name := fmt.Sprint("node-", i)
-		check(c.AddNode(makeNode(name, inZone(fmt.Sprint(i%3)), allocatable("cpu", "32", "memory", "256Gi", "pods", "110"),
-			image(1<<20, "app:v1", "app@sha256:1"), image(1<<21, "tool:v1"))))
+		check(c.AddNode(objects.Node(name).Label(v1.LabelTopologyZone, fmt.Sprint(i%3)).Allocatable("cpu", "32", "memory", "256Gi", "pods", "110").
+			Image(1<<20, "app:v1", "app@sha256:1").Image(1<<21, "tool:v1").Build()))
 		for j := range 10 {
-			check(c.AddPod(makePod(fmt.Sprintf("%s-%d", name, j), name, requests("cpu", "100m", "memory", "128Mi"))))
+			check(c.AddPod(objects.Pod(fmt.Sprintf("%s-%d", name, j)).Node(name).Requests("cpu", "100m", "memory", "128Mi").Build()))
 		}
 	}
 	return c
@@ -43,7 +45,7 @@ func BenchmarkUpdateSnapshot(b *testing.B) {
 				}
 				pods := make([]*v1.Pod, changed)
 				for i := range pods {
-					pods[i] = makePod(fmt.Sprint("pod-", i), fmt.Sprint("node-", i*size/changed), requests("cpu", "1"))
+					pods[i] = objects.Pod(fmt.Sprint("pod-", i)).Node(fmt.Sprint("node-", i*size/changed)).Requests("cpu", "1").Build()
 				}
 				var s Snapshot
 				if err := c.UpdateSnapshot(&s); err != nil {
@@ -83,7 +85,7 @@ func BenchmarkNodeComesAndGoes(b *testing.B) {
 			if err := c.UpdateSnapshot(&s); err != nil {
 				b.Fatal(err)
 			}
-			extra := makeNode("extra", inZone("1"))
+			extra := objects.Node("extra").Label(v1.LabelTopologyZone, "1").Build()
 			b.ReportAllocs()
 			for b.Loop() {
 				for _, change := range []func(*v1.Node) error{c.AddNode, c.RemoveNode} {
@@ -102,7 +104,7 @@ func BenchmarkNodeComesAndGoes(b *testing.B) {
 // BenchmarkPods measures what happens to a pod between its decision and its end, on a cluster of 10,000 nodes.
 func BenchmarkPods(b *testing.B) {
 	c := largeCache(b, 10_000)
-	pod := makePod("pod", "node-77", requests("cpu", "1", "memory", "1Gi"))
+	pod := objects.Pod("pod").Node("node-77").Requests("cpu", "1", "memory", "1Gi").Build()
 	pairs := []struct {
 		name     string
 		do, undo func(*v1.Pod) error

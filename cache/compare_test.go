@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestCompareNodes(t *testing.T) {
@@ -27,11 +29,11 @@ func TestCompareNodes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := New(Options{})
 			for _, name := range test.cache {
-				must(t, c.AddNode(makeNode(name)))
+				must(t, c.AddNode(objects.Node(name).Build()))
 			}
 			var nodes []*v1.Node
 			for _, name := range test.cluster {
-				nodes = append(nodes, makeNode(name))
+				nodes = append(nodes, objects.Node(name).Build())
 			}
 			checkComparison(t, test.want, c.Dump().Compare(nodes, nil, nil))
 		})
@@ -40,7 +42,7 @@ func TestCompareNodes(t *testing.T) {
 
 func TestComparePods(t *testing.T) {
 	reference := func(name string) PodReference {
-		return PodReference{Namespace: "default", Name: name, UID: makePod(name, "").UID}
+		return PodReference{Namespace: "default", Name: name, UID: objects.Pod(name).Build().UID}
 	}
 	tests := []struct {
 		name                   string
@@ -66,10 +68,10 @@ func TestComparePods(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c := New(Options{})
-			node := makeNode("node")
+			node := objects.Node("node").Build()
 			must(t, c.AddNode(node))
 			for _, name := range test.cache {
-				must(t, c.AddPod(makePod(name, "node")))
+				must(t, c.AddPod(objects.Pod(name).Node("node").Build()))
 			}
 			checkComparison(t, test.want, c.Dump().Compare([]*v1.Node{node}, makePods(test.cluster), makePods(test.queued)))
 		})
@@ -78,19 +80,19 @@ func TestComparePods(t *testing.T) {
 
 func TestComparePodsByUID(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AssumePod(makePod("a", "node", uid("old"))))
+	must(t, c.AssumePod(objects.Pod("a").Node("node").UID("old").Build()))
 	want := Comparison{
 		MissedNodes:   []string{"node"},
 		MissedPods:    []PodReference{{Namespace: "default", Name: "a", UID: "new"}},
 		RedundantPods: []PodReference{{Namespace: "default", Name: "a", UID: "old"}},
 	}
-	checkComparison(t, want, c.Dump().Compare([]*v1.Node{makeNode("node")}, []*v1.Pod{makePod("a", "node", uid("new"))}, nil))
+	checkComparison(t, want, c.Dump().Compare([]*v1.Node{objects.Node("node").Build()}, []*v1.Pod{objects.Pod("a").Node("node").UID("new").Build()}, nil))
 }
 
 func makePods(names []string) []*v1.Pod {
 	var pods []*v1.Pod
 	for _, name := range names {
-		pods = append(pods, makePod(name, ""))
+		pods = append(pods, objects.Pod(name).Build())
 	}
 	return pods
 }

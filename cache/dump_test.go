@@ -11,20 +11,21 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestDump(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddNode(makeNode("b", allocatable("cpu", "4", "pods", "10"))))
-	must(t, c.AddNode(makeNode("gone")))
-	running := makePod("running", "b", requests("cpu", "1", "example.com/foo", "2"))
+	must(t, c.AddNode(objects.Node("b").Allocatable("cpu", "4", "pods", "10").Build()))
+	must(t, c.AddNode(objects.Node("gone").Build()))
+	running := objects.Pod("running").Node("b").Requests("cpu", "1", "example.com/foo", "2").Build()
 	running.Status.Phase = v1.PodRunning
 	must(t, c.AddPod(running))
-	assumed := makePod("assumed", "b", requests("cpu", "2"))
+	assumed := objects.Pod("assumed").Node("b").Requests("cpu", "2").Build()
 	assumed.Status.NominatedNodeName = "b"
 	must(t, c.AssumePod(assumed))
-	must(t, c.AddPod(makePod("orphan", "gone")))
-	must(t, c.RemoveNode(makeNode("gone")))
+	must(t, c.AddPod(objects.Pod("orphan").Node("gone").Build()))
+	must(t, c.RemoveNode(objects.Node("gone").Build()))
 
 	got := c.Dump()
 	for i := range got.Nodes {
@@ -41,20 +42,20 @@ func TestDump(t *testing.T) {
 				Requested:   framework.Resource{MilliCPU: 3000, ScalarResources: map[v1.ResourceName]int64{"example.com/foo": 2}},
 				Allocatable: framework.Resource{MilliCPU: 4000, AllowedPodNumber: 10},
 				Pods: []PodDump{
-					{PodReference: PodReference{"default", "assumed", "assumed"}, NominatedNode: "b", Assumed: true},
-					{PodReference: PodReference{"default", "running", "running"}, Phase: v1.PodRunning},
+					{PodReference: PodReference{"default", "assumed", "default/assumed"}, NominatedNode: "b", Assumed: true},
+					{PodReference: PodReference{"default", "running", "default/running"}, Phase: v1.PodRunning},
 				},
 			},
 			{
 				Name: "gone", Slot: -1,
-				Pods: []PodDump{{PodReference: PodReference{"default", "orphan", "orphan"}}},
+				Pods: []PodDump{{PodReference: PodReference{"default", "orphan", "default/orphan"}}},
 			},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Dump (-want +got):\n%s", diff)
 	}
-	must(t, c.AddPod(makePod("later", "b", requests("example.com/foo", "5"))))
+	must(t, c.AddPod(objects.Pod("later").Node("b").Requests("example.com/foo", "5").Build()))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a dump changed with the cache (-want +got):\n%s", diff)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // shown is what a lister shows of the pods on nodes and of the use of a claim.
@@ -53,21 +55,19 @@ func TestForksModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	var nodes []*v1.Node
 	for i := range 6 {
-		nodes = append(nodes, makeNode(fmt.Sprint("node-", i)))
+		nodes = append(nodes, objects.Node(fmt.Sprint("node-", i)).Build())
 	}
 	for round := range 30 {
 		var pods []*v1.Pod
 		newPod := func() *v1.Pod {
-			pod := makePod(fmt.Sprintf("%d-%d", round, random.IntN(1_000_000)), nodes[random.IntN(len(nodes))].Name, requests("cpu", "1"))
+			pod := objects.Pod(fmt.Sprintf("%d-%d", round, random.IntN(1_000_000))).Node(nodes[random.IntN(len(nodes))].Name).Requests("cpu", "1")
 			if random.IntN(3) == 0 {
-				requiredAntiAffinity(pod)
+				pod = pod.PodAntiAffinity(v1.LabelHostname, "")
 			}
 			if random.IntN(3) == 0 {
-				pod.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{
-					PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
-				}}}
+				pod = pod.PersistentVolumeClaim("data")
 			}
-			return pod
+			return pod.Build()
 		}
 		for range 8 {
 			pods = append(pods, newPod())
@@ -102,17 +102,17 @@ func TestForksModel(t *testing.T) {
 }
 
 func TestForksInManyGoroutines(t *testing.T) {
-	snapshot := NewSnapshot([]*v1.Pod{makePod("a", "node")}, []*v1.Node{makeNode("node"), makeNode("other")})
+	snapshot := NewSnapshot([]*v1.Pod{objects.Pod("a").Node("node").Build()}, []*v1.Node{objects.Node("node").Build(), objects.Node("other").Build()})
 	shared := snapshot.Fork()
-	must(t, shared.AddPod(makePod("b", "node")))
+	must(t, shared.AddPod(objects.Pod("b").Node("node").Build()))
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
 			own := shared.Fork()
-			if err := own.RemovePod(makePod("a", "node")); err != nil {
+			if err := own.RemovePod(objects.Pod("a").Node("node").Build()); err != nil {
 				t.Error(err)
 			}
-			if err := own.AddPod(makePod(fmt.Sprint("new-", i), "other")); err != nil {
+			if err := own.AddPod(objects.Pod(fmt.Sprint("new-", i)).Node("other").Build()); err != nil {
 				t.Error(err)
 			}
 			for name, want := range map[string]int{"node": 1, "other": 1} {
@@ -131,7 +131,7 @@ func TestForksInManyGoroutines(t *testing.T) {
 func TestForkCostsNothing(t *testing.T) {
 	var nodes []*v1.Node
 	for i := range 1000 {
-		nodes = append(nodes, makeNode(fmt.Sprint("node-", i)))
+		nodes = append(nodes, objects.Node(fmt.Sprint("node-", i)).Build())
 	}
 	snapshot := NewSnapshot(nil, nodes)
 	if got := testing.AllocsPerRun(100, func() { snapshot.Fork().Fork() }); got > 2 {
@@ -140,11 +140,11 @@ func TestForkCostsNothing(t *testing.T) {
 }
 
 func TestForkErrors(t *testing.T) {
-	fork := NewSnapshot(nil, []*v1.Node{makeNode("node")}).Fork()
+	fork := NewSnapshot(nil, []*v1.Node{objects.Node("node").Build()}).Fork()
 	for name, err := range map[string]error{
-		"a pod on an unknown node":         fork.AddPod(makePod("a", "unknown")),
-		"removal from an unknown node":     fork.RemovePod(makePod("a", "unknown")),
-		"removal of a pod that is nowhere": fork.RemovePod(makePod("a", "node")),
+		"a pod on an unknown node":         fork.AddPod(objects.Pod("a").Node("unknown").Build()),
+		"removal from an unknown node":     fork.RemovePod(objects.Pod("a").Node("unknown").Build()),
+		"removal of a pod that is nowhere": fork.RemovePod(objects.Pod("a").Node("node").Build()),
 	} {
 		if err == nil {
 			t.Errorf("%s is no error", name)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func (s *imageStates) nodesByName() map[string]int {
@@ -27,38 +29,38 @@ func TestImageExistence(t *testing.T) {
 		{
 			name: "tags and digests are names of their own",
 			do: func() error {
-				return c.AddNode(makeNode("a", image(10, "app:v1", "app@sha256:1"), image(5, "tool:v1")))
+				return c.AddNode(objects.Node("a").Image(10, "app:v1", "app@sha256:1").Image(5, "tool:v1").Build())
 			},
 			want: map[string]int{"app:v1": 1, "app@sha256:1": 1, "tool:v1": 1},
 		},
 		{
 			name: "a second node has some of them",
-			do:   func() error { return c.AddNode(makeNode("b", image(11, "app:v1"), image(5, "other:v1"))) },
+			do:   func() error { return c.AddNode(objects.Node("b").Image(11, "app:v1").Image(5, "other:v1").Build()) },
 			want: map[string]int{"app:v1": 2, "app@sha256:1": 1, "tool:v1": 1, "other:v1": 1},
 		},
 		{
 			name: "an update takes the place of what the node had",
-			do:   func() error { return c.UpdateNode(makeNode("a", image(5, "tool:v2"))) },
+			do:   func() error { return c.UpdateNode(objects.Node("a").Image(5, "tool:v2").Build()) },
 			want: map[string]int{"app:v1": 1, "tool:v2": 1, "other:v1": 1},
 		},
 		{
 			name: "a removed node has no images, even if its pods stay",
 			do: func() error {
-				must(t, c.AddPod(makePod("pod", "b")))
-				return c.RemoveNode(makeNode("b"))
+				must(t, c.AddPod(objects.Pod("pod").Node("b").Build()))
+				return c.RemoveNode(objects.Node("b").Build())
 			},
 			want: map[string]int{"tool:v2": 1},
 		},
 		{
 			name: "a node that comes back has what it brings",
-			do:   func() error { return c.AddNode(makeNode("b", image(5, "tool:v2"))) },
+			do:   func() error { return c.AddNode(objects.Node("b").Image(5, "tool:v2").Build()) },
 			want: map[string]int{"tool:v2": 2},
 		},
 		{
 			name: "nothing is left of nodes that are gone",
 			do: func() error {
-				must(t, c.RemoveNode(makeNode("a")))
-				return c.RemoveNode(makeNode("b"))
+				must(t, c.RemoveNode(objects.Node("a").Build()))
+				return c.RemoveNode(objects.Node("b").Build())
 			},
 			want: map[string]int{},
 		},
@@ -85,18 +87,18 @@ func TestImageStatesOfNodes(t *testing.T) {
 			t.Errorf("%s: images of node %s (-want +got):\n%s", step, node, diff)
 		}
 	}
-	must(t, c.AddNode(makeNode("a", image(10, "app:v1"), image(5, "tool:v1"))))
+	must(t, c.AddNode(objects.Node("a").Image(10, "app:v1").Image(5, "tool:v1").Build()))
 	check("one node", "a", map[string]imageView{"app:v1": {10, 1}, "tool:v1": {5, 1}})
 
-	must(t, c.AddNode(makeNode("b", image(99, "app:v1"))))
+	must(t, c.AddNode(objects.Node("b").Image(99, "app:v1").Build()))
 	check("the size seen first counts", "b", map[string]imageView{"app:v1": {10, 2}})
 	check("the number of nodes is as of the last change of the node", "a", map[string]imageView{"app:v1": {10, 1}, "tool:v1": {5, 1}})
 
-	must(t, c.AddPod(makePod("pod", "a")))
+	must(t, c.AddPod(objects.Pod("pod").Node("a").Build()))
 	check("any change will do", "a", map[string]imageView{"app:v1": {10, 2}, "tool:v1": {5, 1}})
 
-	must(t, c.UpdateNode(makeNode("a")))
+	must(t, c.UpdateNode(objects.Node("a").Build()))
 	check("the node has lost its images", "a", map[string]imageView{})
-	must(t, c.UpdateNode(makeNode("b", image(99, "app:v1"))))
+	must(t, c.UpdateNode(objects.Node("b").Image(99, "app:v1").Build()))
 	check("the last node that has an image brings its own size", "b", map[string]imageView{"app:v1": {99, 1}})
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestMemoryOfPodsAndNodes measures what a cache and a snapshot of it take beside the objects of the API.
@@ -16,11 +18,11 @@ func TestMemoryOfPodsAndNodes(t *testing.T) {
 	const nodeCount, podCount = 1_000, 12_000
 	var nodes []*v1.Node
 	for i := range nodeCount {
-		nodes = append(nodes, makeNode(fmt.Sprint("node-", i)))
+		nodes = append(nodes, objects.Node(fmt.Sprint("node-", i)).Build())
 	}
 	var pods []*v1.Pod
 	for i := range podCount {
-		pods = append(pods, makePod(fmt.Sprint("pod-", i), nodes[i%nodeCount].Name))
+		pods = append(pods, objects.Pod(fmt.Sprint("pod-", i)).Node(nodes[i%nodeCount].Name).Build())
 	}
 
 	before := heapInUse()

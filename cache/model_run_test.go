@@ -16,6 +16,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // modelRun does random operations on a cache and the model of it.
@@ -102,37 +104,37 @@ func (r *modelRun) chance(percent int) bool { return r.random.IntN(100) < percen
 func (r *modelRun) nodeName() string { return fmt.Sprint("node-", r.random.IntN(14)) }
 
 func (r *modelRun) node() *v1.Node {
-	node := makeNode(r.nodeName(), allocatable("cpu", fmt.Sprint(1+r.random.IntN(8)), "pods", "10"))
+	node := objects.Node(r.nodeName()).Allocatable("cpu", fmt.Sprint(1+r.random.IntN(8)), "pods", "10")
 	if r.chance(80) {
-		inZone(fmt.Sprint(r.random.IntN(4)))(node)
+		node = node.Label(v1.LabelTopologyZone, fmt.Sprint(r.random.IntN(4)))
 	}
 	for range r.random.IntN(4) {
 		name := fmt.Sprint("image-", r.random.IntN(6))
-		image(int64(1+r.random.IntN(100)), name, name+"@digest")(node)
+		node = node.Image(int64(1+r.random.IntN(100)), name, name+"@digest")
 	}
-	return node
+	return node.Build()
 }
 
 // pod returns a pod with the given UID and random contents. Ports are never shared, as they are on no real node.
 func (r *modelRun) pod(uid types.UID, nodeName string) *v1.Pod {
-	pod := makePod(string(uid), nodeName)
+	pod := objects.Pod(string(uid)).UID(uid).Node(nodeName)
 	if r.chance(70) {
-		requests("cpu", fmt.Sprint(r.random.IntN(3000), "m"), "example.com/foo", fmt.Sprint(r.random.IntN(3)))(pod)
+		pod = pod.Requests("cpu", fmt.Sprint(r.random.IntN(3000), "m"), "example.com/foo", fmt.Sprint(r.random.IntN(3)))
 	}
 	if r.chance(20) {
 		r.podNumber++
-		hostPort("", r.podNumber, "")(pod)
+		pod = pod.HostPort(r.podNumber)
 	}
 	for range r.random.IntN(3) {
-		claim(fmt.Sprint("claim-", r.random.IntN(3)))(pod)
+		pod = pod.PersistentVolumeClaim(fmt.Sprint("claim-", r.random.IntN(3)))
 	}
 	switch r.random.IntN(8) {
 	case 0:
-		preferredAffinity(pod)
+		pod = pod.PreferredPodAffinity(1, v1.LabelHostname, "")
 	case 1:
-		requiredAntiAffinity(pod)
+		pod = pod.PodAntiAffinity(v1.LabelHostname, "")
 	}
-	return pod
+	return pod.Build()
 }
 
 // knownPod returns a pod of the model, or an unknown one with some probability or if there is none.

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestChangeLog(t *testing.T) {
@@ -61,9 +64,9 @@ func TestSlots(t *testing.T) {
 		return index
 	}
 	for _, name := range []string{"a", "b", "c"} {
-		must(t, c.AddNode(makeNode(name)))
+		must(t, c.AddNode(objects.Node(name).Build()))
 	}
-	must(t, c.AddPod(makePod("early", "placeholder")))
+	must(t, c.AddPod(objects.Pod("early").Node("placeholder").Build()))
 	update(t, c, &s)
 	a, b, last := index("a"), index("b"), index("c")
 	if got := []int{a, b, last}; !cmp.Equal(got, []int{0, 1, 2}) || s.IndexCount() != 3 {
@@ -79,9 +82,9 @@ func TestSlots(t *testing.T) {
 	}
 
 	t.Run("stable while the node lives", func(t *testing.T) {
-		must(t, c.UpdateNode(makeNode("b", inZone("z"))))
-		must(t, c.AddPod(makePod("pod", "b")))
-		must(t, c.RemoveNode(makeNode("a")))
+		must(t, c.UpdateNode(objects.Node("b").Label(v1.LabelTopologyZone, "z").Build()))
+		must(t, c.AddPod(objects.Pod("pod").Node("b").Build()))
+		must(t, c.RemoveNode(objects.Node("a").Build()))
 		update(t, c, &s)
 		if index("b") != b || index("c") != last {
 			t.Errorf("node indexes moved to %d and %d", index("b"), index("c"))
@@ -91,8 +94,8 @@ func TestSlots(t *testing.T) {
 		}
 	})
 	t.Run("freed node indexes are used again", func(t *testing.T) {
-		must(t, c.AddNode(makeNode("d")))
-		must(t, c.AddNode(makeNode("e")))
+		must(t, c.AddNode(objects.Node("d").Build()))
+		must(t, c.AddNode(objects.Node("e").Build()))
 		update(t, c, &s)
 		if index("d") != a || index("e") != 3 || s.IndexCount() != 4 {
 			t.Errorf("d has node index %d, e has node index %d of %d; want %d, 3 of 4", index("d"), index("e"), s.IndexCount(), a)
@@ -101,10 +104,10 @@ func TestSlots(t *testing.T) {
 	t.Run("two nodes swap node indexes between two updates", func(t *testing.T) {
 		order := listedNames(t, &s)
 		b, d := index("b"), index("d")
-		must(t, c.RemoveNode(makeNode("d")))
-		must(t, c.RemoveNode(makeNode("b")))
-		must(t, c.AddNode(makeNode("d")))
-		must(t, c.AddNode(makeNode("b", inZone("z"))))
+		must(t, c.RemoveNode(objects.Node("d").Build()))
+		must(t, c.RemoveNode(objects.Node("b").Build()))
+		must(t, c.AddNode(objects.Node("d").Build()))
+		must(t, c.AddNode(objects.Node("b").Label(v1.LabelTopologyZone, "z").Build()))
 		update(t, c, &s)
 		if index("b") != d || index("d") != b {
 			t.Errorf("b has node index %d, d has node index %d; want %d and %d", index("b"), index("d"), d, b)
@@ -125,7 +128,7 @@ func TestChangedSince(t *testing.T) {
 	c := New(Options{})
 	var s Snapshot
 	for _, name := range []string{"a", "b", "c"} {
-		must(t, c.AddNode(makeNode(name)))
+		must(t, c.AddNode(objects.Node(name).Build()))
 	}
 	update(t, c, &s)
 	start := s.Generation()
@@ -138,17 +141,17 @@ func TestChangedSince(t *testing.T) {
 	check(0, 2, 1, 0)
 	check(start)
 
-	must(t, c.AssumePod(makePod("1", "a")))
-	must(t, c.AssumePod(makePod("2", "b")))
-	must(t, c.AssumePod(makePod("3", "a")))
+	must(t, c.AssumePod(objects.Pod("1").Node("a").Build()))
+	must(t, c.AssumePod(objects.Pod("2").Node("b").Build()))
+	must(t, c.AssumePod(objects.Pod("3").Node("a").Build()))
 	check(start) // The snapshot shows nothing of it yet.
 	update(t, c, &s)
 	check(start, 0, 1)
 	check(0, 0, 1, 2)
 
 	middle := s.Generation()
-	must(t, c.RemoveNode(makeNode("c")))
-	must(t, c.AddPod(makePod("4", "unseen")))
+	must(t, c.RemoveNode(objects.Node("c").Build()))
+	must(t, c.AddPod(objects.Pod("4").Node("unseen").Build()))
 	update(t, c, &s)
 	check(middle, 2)
 	check(start, 2, 0, 1)

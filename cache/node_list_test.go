@@ -13,7 +13,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // byNameDescending is how a plugin may sort the nodes that PreFilter shows it.
@@ -44,8 +47,8 @@ func TestListsBelongToTheirCallers(t *testing.T) {
 				c := New(Options{})
 				for i := range 6 {
 					node := fmt.Sprint(i)
-					must(t, c.AddNode(makeNode(node)))
-					must(t, c.AddPod(makePod("p"+node, node, requiredAntiAffinity)))
+					must(t, c.AddNode(objects.Node(node).Build()))
+					must(t, c.AddPod(objects.Pod("p"+node).Node(node).PodAntiAffinity(v1.LabelHostname, "").Build()))
 				}
 				var s Snapshot
 				update(t, c, &s)
@@ -64,15 +67,15 @@ func TestListsBelongToTheirCallers(t *testing.T) {
 					}
 				}
 				fork := s.Fork()
-				must(t, fork.AddPod(makePod("more", "4")))
+				must(t, fork.AddPod(objects.Pod("more").Node("4").Build()))
 				forked, err := list(fork)
 				must(t, err)
 				if diff := cmp.Diff([]string{"0", "1", "2", "3", "4", "5"}, namesOf(forked)); diff != "" {
 					t.Errorf("nodes of a fork (-want +got):\n%s", diff)
 				}
 
-				must(t, c.AddPod(makePod("late", "2")))
-				must(t, c.RemovePod(makePod("p0", "0")))
+				must(t, c.AddPod(objects.Pod("late").Node("2").Build()))
+				must(t, c.RemovePod(objects.Pod("p0").Node("0").Build()))
 				update(t, c, &s)
 				checkFresh(t, c, &s)
 			})
@@ -85,7 +88,7 @@ func TestReorderedListsHaveTheNodesOfTheLastUpdate(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	c := New(Options{})
 	for i := range nodes {
-		must(t, c.AddNode(makeNode(fmt.Sprint(i))))
+		must(t, c.AddNode(objects.Node(fmt.Sprint(i)).Build()))
 	}
 	var s Snapshot
 	update(t, c, &s)
@@ -103,7 +106,7 @@ func TestReorderedListsHaveTheNodesOfTheLastUpdate(t *testing.T) {
 		}
 		for range random.IntN(3) {
 			node := fmt.Sprint(random.IntN(nodes))
-			pod := makePod("p"+node, node, requiredAntiAffinity)
+			pod := objects.Pod("p"+node).Node(node).PodAntiAffinity(v1.LabelHostname, "").Build()
 			if pods[node] {
 				must(t, c.RemovePod(pod))
 			} else {
@@ -144,7 +147,7 @@ func checkNodes(t *testing.T, s *Snapshot, what string, list func(fwk.NodeInfoLi
 func TestDamagedListIsWholeAgainWithoutChanges(t *testing.T) {
 	c := New(Options{})
 	for i := range 3 * comparedAtOnce {
-		must(t, c.AddNode(makeNode(fmt.Sprint(i))))
+		must(t, c.AddNode(objects.Node(fmt.Sprint(i)).Build()))
 	}
 	var s Snapshot
 	update(t, c, &s)
@@ -161,7 +164,7 @@ func TestDamagedListIsWholeAgainWithoutChanges(t *testing.T) {
 func TestListsInParallel(t *testing.T) {
 	c := New(Options{})
 	for i := range 50 {
-		must(t, c.AddNode(makeNode(fmt.Sprint(i))))
+		must(t, c.AddNode(objects.Node(fmt.Sprint(i)).Build()))
 	}
 	var s Snapshot
 	update(t, c, &s)
@@ -181,7 +184,7 @@ func TestListsInParallel(t *testing.T) {
 				}
 			}
 			fork := s.Fork()
-			if err := fork.AddPod(makePod("p", "7")); err != nil {
+			if err := fork.AddPod(objects.Pod("p").Node("7").Build()); err != nil {
 				t.Error(err)
 			}
 			if nodes, _ := fork.List(); len(nodes) != 50 || nodes[7].Node().Name != "7" {

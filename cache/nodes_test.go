@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestNodeWithPods(t *testing.T) {
@@ -18,19 +20,19 @@ func TestNodeWithPods(t *testing.T) {
 	}{
 		{
 			name: "one pod",
-			pods: []*v1.Pod{makePod("a", "node", requests("cpu", "1", "memory", "50"))},
+			pods: []*v1.Pod{objects.Pod("a").Node("node").Requests("cpu", "1", "memory", "50").Build()},
 			want: amounts{MilliCPU: 1000, Memory: 50},
 		},
 		{
 			name: "one pod with an extended resource",
-			pods: []*v1.Pod{makePod("a", "node", requests("cpu", "1", "example.com/foo", "2"))},
+			pods: []*v1.Pod{objects.Pod("a").Node("node").Requests("cpu", "1", "example.com/foo", "2").Build()},
 			want: amounts{MilliCPU: 1000, Scalars: map[v1.ResourceName]int64{"example.com/foo": 2}},
 		},
 		{
 			name: "two pods",
 			pods: []*v1.Pod{
-				makePod("a", "node", requests("cpu", "1", "memory", "50")),
-				makePod("b", "node", requests("cpu", "500m", "memory", "30")),
+				objects.Pod("a").Node("node").Requests("cpu", "1", "memory", "50").Build(),
+				objects.Pod("b").Node("node").Requests("cpu", "500m", "memory", "30").Build(),
 			},
 			want: amounts{MilliCPU: 1500, Memory: 80},
 		},
@@ -38,7 +40,7 @@ func TestNodeWithPods(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c := New(Options{})
-			node := makeNode("node", allocatable("cpu", "10", "memory", "100", "pods", "10"), image(1, "busybox"))
+			node := objects.Node("node").Allocatable("cpu", "10", "memory", "100", "pods", "10").Image(1, "busybox").Build()
 			must(t, c.AddNode(node))
 			for _, pod := range test.pods {
 				must(t, c.AddPod(pod))
@@ -61,7 +63,7 @@ func TestNodeWithPods(t *testing.T) {
 			}
 			check(node, amounts{MilliCPU: 10000, Memory: 100, Pods: 10})
 
-			larger := makeNode("node", allocatable("cpu", "20", "memory", "100", "pods", "20"))
+			larger := objects.Node("node").Allocatable("cpu", "20", "memory", "100", "pods", "20").Build()
 			must(t, c.UpdateNode(larger))
 			check(larger, amounts{MilliCPU: 20000, Memory: 100, Pods: 20})
 
@@ -88,31 +90,31 @@ func TestNodeWithPods(t *testing.T) {
 
 func TestPodCountIncludesGhosts(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddNode(makeNode("node")))
-	must(t, c.AddPod(makePod("a", "node")))
-	must(t, c.AssumePod(makePod("b", "node")))
-	must(t, c.RemoveNode(makeNode("node")))
+	must(t, c.AddNode(objects.Node("node").Build()))
+	must(t, c.AddPod(objects.Pod("a").Node("node").Build()))
+	must(t, c.AssumePod(objects.Pod("b").Node("node").Build()))
+	must(t, c.RemoveNode(objects.Node("node").Build()))
 	wantCounts(t, c, 1, 2, 1)
-	pod, err := c.Pod(makePod("a", ""))
+	pod, err := c.Pod(objects.Pod("a").Build())
 	must(t, err)
 	if pod.Name != "a" {
 		t.Errorf("got pod %v", pod)
 	}
-	must(t, c.RemovePod(makePod("a", "node")))
+	must(t, c.RemovePod(objects.Pod("a").Node("node").Build()))
 	wantCounts(t, c, 1, 1, 1)
-	must(t, c.ForgetPod(makePod("b", "node")))
+	must(t, c.ForgetPod(objects.Pod("b").Node("node").Build()))
 	wantCounts(t, c, 0, 0, 0)
 }
 
 func TestPodAddedBeforeItsNode(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddPod(makePod("a", "node", requests("cpu", "1"))))
+	must(t, c.AddPod(objects.Pod("a").Node("node").Requests("cpu", "1").Build()))
 	var s Snapshot
 	update(t, c, &s)
 	if s.NodeCount() != 0 {
 		t.Errorf("snapshot lists %v before there is a node", listedNames(t, &s))
 	}
-	must(t, c.UpdateNode(makeNode("node")))
+	must(t, c.UpdateNode(objects.Node("node").Build()))
 	update(t, c, &s)
 	if got := listedNames(t, &s); !cmp.Equal(got, []string{"node"}) {
 		t.Fatalf("snapshot lists %v", got)
@@ -124,15 +126,15 @@ func TestPodAddedBeforeItsNode(t *testing.T) {
 
 func TestRemoveUnknownNode(t *testing.T) {
 	c := New(Options{})
-	wantError(t, c.RemoveNode(makeNode("node")), "node node is not found")
-	must(t, c.AddPod(makePod("a", "node")))
-	wantError(t, c.RemoveNode(makeNode("node", inZone("z"))), `node "node" in group ":\x00:z" was not found`)
+	wantError(t, c.RemoveNode(objects.Node("node").Build()), "node node is not found")
+	must(t, c.AddPod(objects.Pod("a").Node("node").Build()))
+	wantError(t, c.RemoveNode(objects.Node("node").Label(v1.LabelTopologyZone, "z").Build()), `node "node" in group ":\x00:z" was not found`)
 	wantCounts(t, c, 1, 1, 0)
 }
 
 func TestNodesWithoutName(t *testing.T) {
 	c := New(Options{})
-	for _, node := range []*v1.Node{nil, makeNode("")} {
+	for _, node := range []*v1.Node{nil, objects.Node("").Build()} {
 		wantError(t, c.AddNode(node), "adding a node to the scheduler cache: the node has no name")
 		wantError(t, c.UpdateNode(node), "updating a node in the scheduler cache: the node has no name")
 	}

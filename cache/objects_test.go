@@ -10,98 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 )
-
-type podOption func(*v1.Pod)
-
-// makePod returns a pod with one container; its UID is its name.
-func makePod(name, nodeName string, options ...podOption) *v1.Pod {
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
-		Spec:       v1.PodSpec{NodeName: nodeName, Containers: []v1.Container{{Name: "main"}}},
-	}
-	for _, option := range options {
-		option(pod)
-	}
-	return pod
-}
-
-func requests(list ...string) podOption {
-	return func(pod *v1.Pod) { pod.Spec.Containers[0].Resources.Requests = resourceList(list...) }
-}
-
-func hostPort(ip string, port int32, protocol v1.Protocol) podOption {
-	return func(pod *v1.Pod) {
-		ports := &pod.Spec.Containers[0].Ports
-		*ports = append(*ports, v1.ContainerPort{HostIP: ip, HostPort: port, Protocol: protocol})
-	}
-}
-
-func claim(name string) podOption {
-	return func(pod *v1.Pod) {
-		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{VolumeSource: v1.VolumeSource{
-			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}})
-	}
-}
-
-func uid(uid types.UID) podOption { return func(pod *v1.Pod) { pod.UID = uid } }
-
-func podLabel(key, value string) podOption {
-	return func(pod *v1.Pod) { metav1.SetMetaDataLabel(&pod.ObjectMeta, key, value) }
-}
-
-// preferredAffinity makes a pod count as one with affinity, but not with required anti-affinity.
-func preferredAffinity(pod *v1.Pod) {
-	pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{
-			{Weight: 1, PodAffinityTerm: v1.PodAffinityTerm{TopologyKey: v1.LabelHostname}},
-		}}}
-}
-
-func requiredAntiAffinity(pod *v1.Pod) {
-	pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: v1.LabelHostname}},
-	}}
-}
-
-type nodeOption func(*v1.Node)
-
-func makeNode(name string, options ...nodeOption) *v1.Node {
-	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	for _, option := range options {
-		option(node)
-	}
-	return node
-}
-
-func inZone(zone string) nodeOption { return nodeLabel(v1.LabelTopologyZone, zone) }
-
-func nodeLabel(key, value string) nodeOption {
-	return func(node *v1.Node) { metav1.SetMetaDataLabel(&node.ObjectMeta, key, value) }
-}
-
-func allocatable(list ...string) nodeOption {
-	return func(node *v1.Node) { node.Status.Allocatable = resourceList(list...) }
-}
-
-func image(size int64, names ...string) nodeOption {
-	return func(node *v1.Node) {
-		node.Status.Images = append(node.Status.Images, v1.ContainerImage{Names: names, SizeBytes: size})
-	}
-}
-
-// resourceList takes names and quantities in turn.
-func resourceList(list ...string) v1.ResourceList {
-	result := v1.ResourceList{}
-	for i := 0; i+1 < len(list); i += 2 {
-		result[v1.ResourceName(list[i])] = resource.MustParse(list[i+1])
-	}
-	return result
-}
 
 // amounts is a resource vector as tests write it; zero scalars count as absent.
 type amounts struct {

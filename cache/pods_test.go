@@ -15,6 +15,8 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 const (
@@ -37,7 +39,7 @@ func TestAssumePodAggregatesAndForgetRestores(t *testing.T) {
 	}{
 		{
 			name: "one pod with a port",
-			pods: []*v1.Pod{makePod("a", "node", requests("cpu", "100m", "memory", "500"), hostPort("127.0.0.1", 80, v1.ProtocolTCP))},
+			pods: []*v1.Pod{objects.Pod("a").Node("node").Requests("cpu", "100m", "memory", "500").ContainerPort(v1.ContainerPort{HostIP: "127.0.0.1", HostPort: 80, Protocol: v1.ProtocolTCP}).Build()},
 			want: aggregates{
 				Requested: amounts{MilliCPU: 100, Memory: 500},
 				NonZero:   amounts{MilliCPU: 100, Memory: 500},
@@ -47,8 +49,8 @@ func TestAssumePodAggregatesAndForgetRestores(t *testing.T) {
 		{
 			name: "two pods with ports",
 			pods: []*v1.Pod{
-				makePod("a", "node", requests("cpu", "100m", "memory", "500"), hostPort("127.0.0.1", 80, v1.ProtocolTCP)),
-				makePod("b", "node", requests("cpu", "200m", "memory", "1Ki"), hostPort("", 8080, "")),
+				objects.Pod("a").Node("node").Requests("cpu", "100m", "memory", "500").ContainerPort(v1.ContainerPort{HostIP: "127.0.0.1", HostPort: 80, Protocol: v1.ProtocolTCP}).Build(),
+				objects.Pod("b").Node("node").Requests("cpu", "200m", "memory", "1Ki").HostPort(8080).Build(),
 			},
 			want: aggregates{
 				Requested: amounts{MilliCPU: 300, Memory: 1524},
@@ -58,7 +60,7 @@ func TestAssumePodAggregatesAndForgetRestores(t *testing.T) {
 		},
 		{
 			name: "without requests",
-			pods: []*v1.Pod{makePod("a", "node", hostPort("127.0.0.1", 80, v1.ProtocolUDP))},
+			pods: []*v1.Pod{objects.Pod("a").Node("node").ContainerPort(v1.ContainerPort{HostIP: "127.0.0.1", HostPort: 80, Protocol: v1.ProtocolUDP}).Build()},
 			want: aggregates{
 				NonZero: amounts{MilliCPU: defaultMilliCPU, Memory: defaultMemory},
 				Ports:   fwk.HostPortInfo{"127.0.0.1": port("UDP", 80)},
@@ -67,8 +69,8 @@ func TestAssumePodAggregatesAndForgetRestores(t *testing.T) {
 		{
 			name: "extended resources",
 			pods: []*v1.Pod{
-				makePod("a", "node", requests("cpu", "100m", "memory", "500", "example.com/foo", "3")),
-				makePod("b", "node", requests("cpu", "200m", "memory", "1Ki", "example.com/foo", "5")),
+				objects.Pod("a").Node("node").Requests("cpu", "100m", "memory", "500", "example.com/foo", "3").Build(),
+				objects.Pod("b").Node("node").Requests("cpu", "200m", "memory", "1Ki", "example.com/foo", "5").Build(),
 			},
 			want: aggregates{
 				Requested: amounts{MilliCPU: 300, Memory: 1524, Scalars: map[v1.ResourceName]int64{"example.com/foo": 8}},
@@ -78,7 +80,7 @@ func TestAssumePodAggregatesAndForgetRestores(t *testing.T) {
 		},
 		{
 			name: "a resource that the scheduler does not know is ignored",
-			pods: []*v1.Pod{makePod("a", "node", requests("cpu", "100m", "memory", "500", "unknown", "3"))},
+			pods: []*v1.Pod{objects.Pod("a").Node("node").Requests("cpu", "100m", "memory", "500", "unknown", "3").Build()},
 			want: aggregates{
 				Requested: amounts{MilliCPU: 100, Memory: 500},
 				NonZero:   amounts{MilliCPU: 100, Memory: 500},
@@ -89,7 +91,7 @@ func TestAssumePodAggregatesAndForgetRestores(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c := New(Options{})
-			must(t, c.AddNode(makeNode("node")))
+			must(t, c.AddNode(objects.Node("node").Build()))
 			empty := viewOf(nodeInfo(t, c, "node"))
 			for _, pod := range test.pods {
 				must(t, c.AssumePod(pod))
@@ -113,7 +115,7 @@ func TestAssumePodAggregatesAndForgetRestores(t *testing.T) {
 
 func TestAssumeAndForgetWithoutNodeLeavesEmptyCache(t *testing.T) {
 	c := New(Options{})
-	pod := makePod("a", "nowhere")
+	pod := objects.Pod("a").Node("nowhere").Build()
 	must(t, c.AssumePod(pod))
 	wantCounts(t, c, 1, 1, 1)
 	must(t, c.ForgetPod(pod))
@@ -122,16 +124,16 @@ func TestAssumeAndForgetWithoutNodeLeavesEmptyCache(t *testing.T) {
 
 func TestAssumePodTwiceFails(t *testing.T) {
 	c := New(Options{})
-	pod := makePod("a", "node")
+	pod := objects.Pod("a").Node("node").Build()
 	must(t, c.AssumePod(pod))
-	wantError(t, c.AssumePod(pod), "pod a(default/a) is in the cache, so can't be assumed")
+	wantError(t, c.AssumePod(pod), "pod default/a(default/a) is in the cache, so can't be assumed")
 	wantCounts(t, c, 1, 1, 1)
 }
 
 func TestAddPodConfirmsAssumed(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddNode(makeNode("node")))
-	assumed := makePod("a", "node", requests("cpu", "1"))
+	must(t, c.AddNode(objects.Node("node").Build()))
+	assumed := objects.Pod("a").Node("node").Requests("cpu", "1").Build()
 	must(t, c.AssumePod(assumed))
 	if is, err := c.IsAssumed(assumed); !is || err != nil {
 		t.Errorf("IsAssumed before confirmation = %v, %v; want true", is, err)
@@ -143,18 +145,18 @@ func TestAddPodConfirmsAssumed(t *testing.T) {
 	}
 	wantCounts(t, c, 1, 1, 0)
 	view := viewOf(nodeInfo(t, c, "node"))
-	if view.Pods["a"] != confirmed || view.Requested.MilliCPU != 1000 {
+	if view.Pods["default/a"] != confirmed || view.Requested.MilliCPU != 1000 {
 		t.Errorf("node has pods %v and %dm CPU requested, want the confirmed pod once", view.Pods, view.Requested.MilliCPU)
 	}
-	wantError(t, c.AddPod(confirmed), "pod a(default/a) was already in added state")
+	wantError(t, c.AddPod(confirmed), "pod default/a(default/a) was already in added state")
 }
 
 func TestAddPodReplacesAssumedOnOtherNode(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddNode(makeNode("assumed")))
-	must(t, c.AddNode(makeNode("actual")))
-	must(t, c.AssumePod(makePod("a", "assumed", requests("cpu", "1"))))
-	must(t, c.AddPod(makePod("a", "actual", requests("cpu", "2"))))
+	must(t, c.AddNode(objects.Node("assumed").Build()))
+	must(t, c.AddNode(objects.Node("actual").Build()))
+	must(t, c.AssumePod(objects.Pod("a").Node("assumed").Requests("cpu", "1").Build()))
+	must(t, c.AddPod(objects.Pod("a").Node("actual").Requests("cpu", "2").Build()))
 	wantCounts(t, c, 2, 1, 0)
 	if view := viewOf(nodeInfo(t, c, "assumed")); len(view.Pods) != 0 || view.Requested.MilliCPU != 0 {
 		t.Errorf("the node where the pod was assumed still has %v", view)
@@ -162,7 +164,7 @@ func TestAddPodReplacesAssumedOnOtherNode(t *testing.T) {
 	if view := viewOf(nodeInfo(t, c, "actual")); len(view.Pods) != 1 || view.Requested.MilliCPU != 2000 {
 		t.Errorf("the node where the pod is has %v", view)
 	}
-	pod, err := c.Pod(makePod("a", ""))
+	pod, err := c.Pod(objects.Pod("a").Build())
 	must(t, err)
 	if pod.Spec.NodeName != "actual" {
 		t.Errorf("the cached pod is on %q", pod.Spec.NodeName)
@@ -171,12 +173,12 @@ func TestAddPodReplacesAssumedOnOtherNode(t *testing.T) {
 
 func TestUpdatePodBeforeAndAfterConfirmation(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddNode(makeNode("node")))
-	first := makePod("a", "node", requests("cpu", "1"))
-	second := makePod("a", "node", requests("cpu", "2"))
-	wantError(t, c.UpdatePod(first, second), "pod a(default/a) is not added to scheduler cache, so cannot be updated")
+	must(t, c.AddNode(objects.Node("node").Build()))
+	first := objects.Pod("a").Node("node").Requests("cpu", "1").Build()
+	second := objects.Pod("a").Node("node").Requests("cpu", "2").Build()
+	wantError(t, c.UpdatePod(first, second), "pod default/a(default/a) is not added to scheduler cache, so cannot be updated")
 	must(t, c.AssumePod(first))
-	wantError(t, c.UpdatePod(first, second), "assumed pod a(default/a) should not be updated")
+	wantError(t, c.UpdatePod(first, second), "assumed pod default/a(default/a) should not be updated")
 	must(t, c.AddPod(first))
 	must(t, c.UpdatePod(first, second))
 	wantCounts(t, c, 1, 1, 0)
@@ -187,9 +189,9 @@ func TestUpdatePodBeforeAndAfterConfirmation(t *testing.T) {
 
 func TestUpdatePodRefreshesPodInfoOfNode(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddNode(makeNode("node")))
-	before := makePod("a", "node")
-	after := makePod("a", "node", podLabel("color", "red"), requiredAntiAffinity, hostPort("", 80, ""))
+	must(t, c.AddNode(objects.Node("node").Build()))
+	before := objects.Pod("a").Node("node").Build()
+	after := objects.Pod("a").Node("node").Label("color", "red").PodAntiAffinity(v1.LabelHostname, "").HostPort(80).Build()
 	must(t, c.AddPod(before))
 	must(t, c.UpdatePod(before, after))
 	info := nodeInfo(t, c, "node")
@@ -203,21 +205,21 @@ func TestUpdatePodRefreshesPodInfoOfNode(t *testing.T) {
 }
 
 func TestUpdatePodWithAnotherUID(t *testing.T) {
-	old := makePod("a", "first", uid("old"))
-	replacement := makePod("a", "second", uid("new"))
+	old := objects.Pod("a").Node("first").UID("old").Build()
+	replacement := objects.Pod("a").Node("second").UID("new").Build()
 	tests := map[string]func(t *testing.T, c *Cache){
 		"replacement unknown": func(*testing.T, *Cache) {},
 		"replacement assumed": func(t *testing.T, c *Cache) { must(t, c.AssumePod(replacement)) },
 		"replacement assumed elsewhere": func(t *testing.T, c *Cache) {
-			must(t, c.AssumePod(makePod("a", "first", uid("new"))))
+			must(t, c.AssumePod(objects.Pod("a").Node("first").UID("new").Build()))
 		},
 		"replacement already added": func(t *testing.T, c *Cache) { must(t, c.AddPod(replacement)) },
 	}
 	for name, prepare := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := New(Options{})
-			must(t, c.AddNode(makeNode("first")))
-			must(t, c.AddNode(makeNode("second")))
+			must(t, c.AddNode(objects.Node("first").Build()))
+			must(t, c.AddNode(objects.Node("second").Build()))
 			must(t, c.AddPod(old))
 			prepare(t, c)
 			must(t, c.UpdatePod(old, replacement))
@@ -234,24 +236,24 @@ func TestUpdatePodWithAnotherUID(t *testing.T) {
 
 func TestRemovePod(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddNode(makeNode("node")))
-	pod := makePod("a", "node", requests("cpu", "1"))
+	must(t, c.AddNode(objects.Node("node").Build()))
+	pod := objects.Pod("a").Node("node").Requests("cpu", "1").Build()
 	must(t, c.AddPod(pod))
 	must(t, c.RemovePod(pod))
 	wantCounts(t, c, 1, 0, 0)
 	if got := viewOf(nodeInfo(t, c, "node")).Requested.MilliCPU; got != 0 {
 		t.Errorf("requested %dm CPU after the removal, want 0", got)
 	}
-	wantError(t, c.RemovePod(pod), "pod a(default/a) is not found in scheduler cache, so cannot be removed from it")
+	wantError(t, c.RemovePod(pod), "pod default/a(default/a) is not found in scheduler cache, so cannot be removed from it")
 	_, err := c.Pod(pod)
-	wantError(t, err, "pod a(default/a) does not exist in scheduler cache")
+	wantError(t, err, "pod default/a(default/a) does not exist in scheduler cache")
 }
 
 func TestRemovePodTakesOutTheCachedVersion(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddNode(makeNode("node")))
-	must(t, c.AddPod(makePod("a", "node", requests("cpu", "1"))))
-	must(t, c.RemovePod(makePod("a", "node", requests("cpu", "7"))))
+	must(t, c.AddNode(objects.Node("node").Build()))
+	must(t, c.AddPod(objects.Pod("a").Node("node").Requests("cpu", "1").Build()))
+	must(t, c.RemovePod(objects.Pod("a").Node("node").Requests("cpu", "7").Build()))
 	if got := viewOf(nodeInfo(t, c, "node")).Requested.MilliCPU; got != 0 {
 		t.Errorf("requested %dm CPU after the removal, want 0", got)
 	}
@@ -259,8 +261,8 @@ func TestRemovePodTakesOutTheCachedVersion(t *testing.T) {
 
 func TestRemovePodWithoutNodeName(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddPod(makePod("a", "node")))
-	must(t, c.RemovePod(makePod("a", "")))
+	must(t, c.AddPod(objects.Pod("a").Node("node").Build()))
+	must(t, c.RemovePod(objects.Pod("a").Build()))
 	wantCounts(t, c, 0, 0, 0)
 }
 
@@ -273,7 +275,7 @@ func TestRemoveAssumedPod(t *testing.T) {
 	for name, remove := range remove {
 		t.Run(name, func(t *testing.T) {
 			c := New(Options{})
-			pod := makePod("a", "node")
+			pod := objects.Pod("a").Node("node").Build()
 			must(t, c.AssumePod(pod))
 			must(t, remove(c, pod))
 			wantCounts(t, c, 0, 0, 0)
@@ -288,27 +290,28 @@ func TestTakingBackAnAssumptionFails(t *testing.T) {
 	}
 	for name, take := range take {
 		t.Run(name+"/unknown pod is no error", func(t *testing.T) {
-			must(t, take(New(Options{}), makePod("a", "node")))
+			must(t, take(New(Options{}), objects.Pod("a").Node("node").Build()))
 		})
 		t.Run(name+"/after confirmation", func(t *testing.T) {
 			c := New(Options{})
-			pod := makePod("a", "node")
+			pod := objects.Pod("a").Node("node").Build()
 			must(t, c.AssumePod(pod))
 			must(t, c.AddPod(pod))
-			wantError(t, take(c, pod), "pod a(default/a) is not assumed, so it cannot be removed or forgotten")
+			wantError(t, take(c, pod), "pod default/a(default/a) is not assumed, so it cannot be removed or forgotten")
 			wantCounts(t, c, 1, 1, 0)
 		})
 		t.Run(name+"/wrong node name", func(t *testing.T) {
 			c := New(Options{})
-			must(t, c.AssumePod(makePod("a", "node")))
-			wantError(t, take(c, makePod("a", "other")), "pod a(default/a) was assumed on other but assigned to node")
+			must(t, c.AssumePod(objects.Pod("a").Node("node").Build()))
+			wantError(t, take(c, objects.Pod("a").Node("other").Build()), "pod default/a(default/a) was assumed on other but assigned to node")
 			wantCounts(t, c, 1, 1, 1)
 		})
 	}
 }
 
 func TestPodsWithoutUID(t *testing.T) {
-	pod, good := makePod("a", "node", uid("")), makePod("b", "node")
+	pod, good := objects.Pod("a").Node("node").Build(), objects.Pod("b").Node("node").Build()
+	pod.UID = ""
 	operations := map[string]func(*Cache, *v1.Pod) error{
 		"AssumePod":        (*Cache).AssumePod,
 		"ForgetPod":        (*Cache).ForgetPod,
@@ -336,13 +339,13 @@ func TestPodsWithoutUID(t *testing.T) {
 
 func TestPodsWithoutNodeName(t *testing.T) {
 	c := New(Options{})
-	wantError(t, c.AssumePod(makePod("a", "")), "assuming a pod in the scheduler cache: pod a(default/a) has no node name")
-	wantError(t, c.AddPod(makePod("a", "")), "adding a pod to the scheduler cache: pod a(default/a) has no node name")
+	wantError(t, c.AssumePod(objects.Pod("a").Build()), "assuming a pod in the scheduler cache: pod default/a(default/a) has no node name")
+	wantError(t, c.AddPod(objects.Pod("a").Build()), "adding a pod to the scheduler cache: pod default/a(default/a) has no node name")
 	wantCounts(t, c, 0, 0, 0)
 }
 
 func TestContradictingNodeIsReportedAndFollowed(t *testing.T) {
-	known := makePod("a", "known")
+	known := objects.Pod("a").Node("known").Build()
 	tests := []struct {
 		name     string
 		do       func(*Cache) error
@@ -351,26 +354,26 @@ func TestContradictingNodeIsReportedAndFollowed(t *testing.T) {
 	}{
 		{
 			name:     "update",
-			do:       func(c *Cache) error { return c.UpdatePod(known, makePod("a", "reported")) },
+			do:       func(c *Cache) error { return c.UpdatePod(known, objects.Pod("a").Node("reported").Build()) },
 			want:     CorruptedError{Operation: "updated", ReportedNode: "reported"},
 			wantPods: 1,
 		},
 		{
 			name: "update without a node",
-			do:   func(c *Cache) error { return c.UpdatePod(known, makePod("a", "")) },
+			do:   func(c *Cache) error { return c.UpdatePod(known, objects.Pod("a").Build()) },
 			want: CorruptedError{Operation: "updated"},
 		},
 		{
 			name: "remove",
-			do:   func(c *Cache) error { return c.RemovePod(makePod("a", "reported")) },
+			do:   func(c *Cache) error { return c.RemovePod(objects.Pod("a").Node("reported").Build()) },
 			want: CorruptedError{Operation: "removed", ReportedNode: "reported"},
 		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c := New(Options{})
-			must(t, c.AddNode(makeNode("known")))
-			must(t, c.AddNode(makeNode("reported")))
+			must(t, c.AddNode(objects.Node("known").Build()))
+			must(t, c.AddNode(objects.Node("reported").Build()))
 			must(t, c.AddPod(known))
 			err := test.do(c)
 			var corrupted *CorruptedError
@@ -378,7 +381,7 @@ func TestContradictingNodeIsReportedAndFollowed(t *testing.T) {
 				t.Fatalf("got error %v, want a CorruptedError", err)
 			}
 			test.want.Pod = klog.ObjectRef{Namespace: "default", Name: "a"}
-			test.want.UID = types.UID("a")
+			test.want.UID = types.UID("default/a")
 			test.want.KnownNode = "known"
 			if diff := cmp.Diff(test.want, *corrupted); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
@@ -393,25 +396,25 @@ func TestContradictingNodeIsReportedAndFollowed(t *testing.T) {
 			if got := len(nodeInfo(t, c, "reported").GetPods()); got != test.wantPods {
 				t.Errorf("%d pods on the reported node, want %d", got, test.wantPods)
 			}
-			must(t, c.AssumePod(makePod("b", "known")))
+			must(t, c.AssumePod(objects.Pod("b").Node("known").Build()))
 		})
 	}
 }
 
 func TestObjectChangedBehindTheCachesBackLeavesNothing(t *testing.T) {
 	c := New(Options{})
-	pod := makePod("a", "node", requests("cpu", "1"))
+	pod := objects.Pod("a").Node("node").Requests("cpu", "1").Build()
 	must(t, c.AddPod(pod))
 	pod.UID, pod.Spec.NodeName = "other", "other"
-	pod.Spec.Containers[0].Resources.Requests = resourceList("cpu", "7")
-	must(t, c.RemovePod(makePod("a", "node")))
+	pod.Spec.Containers[0].Resources.Requests = objects.Resources("cpu", "7")
+	must(t, c.RemovePod(objects.Pod("a").Node("node").Build()))
 	wantCounts(t, c, 0, 0, 0)
 }
 
 func TestPodWithAffinityThatDoesNotParseStillCounts(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddNode(makeNode("node")))
-	pod := makePod("a", "node", requests("cpu", "1"), requiredAntiAffinity)
+	must(t, c.AddNode(objects.Node("node").Build()))
+	pod := objects.Pod("a").Node("node").Requests("cpu", "1").PodAntiAffinity(v1.LabelHostname, "").Build()
 	term := &pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
 	term.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "x", Operator: "nonsense"}}}
 	must(t, c.AddPod(pod))
@@ -425,8 +428,8 @@ func TestPodWithAffinityThatDoesNotParseStillCounts(t *testing.T) {
 
 func TestEphemeralStorageAccounting(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddNode(makeNode("node")))
-	pod := makePod("a", "node", requests("ephemeral-storage", "500"))
+	must(t, c.AddNode(objects.Node("node").Build()))
+	pod := objects.Pod("a").Node("node").Requests("ephemeral-storage", "500").Build()
 	must(t, c.AddPod(pod))
 	want := amounts{EphemeralStorage: 500}
 	view := viewOf(nodeInfo(t, c, "node"))
@@ -445,7 +448,7 @@ func TestEphemeralStorageAccounting(t *testing.T) {
 func TestAssumedPodsDoNotExpireByDefault(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
 	c := New(Options{Clock: clock})
-	must(t, c.AssumePod(makePod("a", "node")))
+	must(t, c.AssumePod(objects.Pod("a").Node("node").Build()))
 	clock.SetTime(time.Unix(1<<40, 0))
 	if expired := c.ExpireAssumed(); len(expired) != 0 {
 		t.Errorf("expired %v, want nothing", expired)
@@ -457,10 +460,10 @@ func TestExpireAssumed(t *testing.T) {
 	start := time.Unix(1000, 0)
 	clock := clocktesting.NewFakePassiveClock(start)
 	c := New(Options{Clock: clock, AssumedPodTTL: 30 * time.Second})
-	must(t, c.AddNode(makeNode("node")))
+	must(t, c.AddNode(objects.Node("node").Build()))
 	assume := func(name string, after time.Duration) *v1.Pod {
 		clock.SetTime(start.Add(after))
-		pod := makePod(name, "node", requests("cpu", "1"))
+		pod := objects.Pod(name).Node("node").Requests("cpu", "1").Build()
 		must(t, c.AssumePod(pod))
 		return pod
 	}

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // step is one thing done to a cache and the snapshot that follows it.
@@ -15,7 +18,7 @@ type step func(t *testing.T, c *Cache, s *Snapshot)
 func addNodes(names ...string) step {
 	return func(t *testing.T, c *Cache, _ *Snapshot) {
 		for _, name := range names {
-			must(t, c.AddNode(makeNode(name)))
+			must(t, c.AddNode(objects.Node(name).Build()))
 		}
 	}
 }
@@ -23,7 +26,7 @@ func addNodes(names ...string) step {
 func updateNodes(names ...string) step {
 	return func(t *testing.T, c *Cache, _ *Snapshot) {
 		for _, name := range names {
-			must(t, c.UpdateNode(makeNode(name, allocatable("cpu", "7"))))
+			must(t, c.UpdateNode(objects.Node(name).Allocatable("cpu", "7").Build()))
 		}
 	}
 }
@@ -31,31 +34,32 @@ func updateNodes(names ...string) step {
 func removeNodes(names ...string) step {
 	return func(t *testing.T, c *Cache, _ *Snapshot) {
 		for _, name := range names {
-			must(t, c.RemoveNode(makeNode(name)))
+			must(t, c.RemoveNode(objects.Node(name).Build()))
 		}
 	}
 }
 
-func addPod(name, node string, options ...podOption) step {
-	return func(t *testing.T, c *Cache, _ *Snapshot) { must(t, c.AddPod(makePod(name, node, options...))) }
+func addPod(pod *v1.Pod) step {
+	return func(t *testing.T, c *Cache, _ *Snapshot) { must(t, c.AddPod(pod)) }
 }
 
-func assumePod(name, node string, options ...podOption) step {
-	return func(t *testing.T, c *Cache, _ *Snapshot) { must(t, c.AssumePod(makePod(name, node, options...))) }
+func assumePod(pod *v1.Pod) step {
+	return func(t *testing.T, c *Cache, _ *Snapshot) { must(t, c.AssumePod(pod)) }
 }
 
 func forgetPod(name, node string) step {
-	return func(t *testing.T, c *Cache, _ *Snapshot) { must(t, c.ForgetPod(makePod(name, node))) }
+	return func(t *testing.T, c *Cache, _ *Snapshot) { must(t, c.ForgetPod(objects.Pod(name).Node(node).Build())) }
 }
 
-func updatePod(name, node string, options ...podOption) step {
+// updatePod updates a pod that was added without anything but its name and node.
+func updatePod(pod *v1.Pod) step {
 	return func(t *testing.T, c *Cache, _ *Snapshot) {
-		must(t, c.UpdatePod(makePod(name, node), makePod(name, node, options...)))
+		must(t, c.UpdatePod(objects.Pod(pod.Name).Node(pod.Spec.NodeName).Build(), pod))
 	}
 }
 
 func removePod(name, node string) step {
-	return func(t *testing.T, c *Cache, _ *Snapshot) { must(t, c.RemovePod(makePod(name, node))) }
+	return func(t *testing.T, c *Cache, _ *Snapshot) { must(t, c.RemovePod(objects.Pod(name).Node(node).Build())) }
 }
 
 // takeSnapshot updates the snapshot and expects the listed nodes.
@@ -141,63 +145,63 @@ func TestSnapshotSequences(t *testing.T) {
 		{"remove all and add again", []step{
 			addNodes("1", "2", "3"), takeSnapshot("1", "2", "3"), removeNodes("3", "1", "2"), addNodes("2", "4"), takeSnapshot("2", "4")}},
 		{"a pod update makes its node the latest", []step{
-			addNodes("1", "2", "3"), addPod("a", "1"), takeSnapshot("1", "2", "3"), wantChanged("1", "3", "2"),
-			addPod("b", "3"), updatePod("a", "1", podLabel("x", "y")), takeSnapshot("1", "2", "3"), wantChanged("1", "3", "2")}},
+			addNodes("1", "2", "3"), addPod(objects.Pod("a").Node("1").Build()), takeSnapshot("1", "2", "3"), wantChanged("1", "3", "2"),
+			addPod(objects.Pod("b").Node("3").Build()), updatePod(objects.Pod("a").Node("1").Label("x", "y").Build()), takeSnapshot("1", "2", "3"), wantChanged("1", "3", "2")}},
 		{"recreate one of several nodes", []step{
 			addNodes("1", "2", "3"), takeSnapshot("1", "2", "3"), removeNodes("1"), addNodes("1"), takeSnapshot("1", "2", "3"),
 			removeNodes("2"), takeSnapshot("3", "1")}},
 		{"recreate one of several nodes, with others coming and going", []step{
 			addNodes("1", "2", "3"), takeSnapshot("1", "2", "3"),
 			removeNodes("1", "3"), addNodes("4", "1"), takeSnapshot("2", "4", "1")}},
-		{"pod before its node", []step{addPod("a", "1"), none, addNodes("1"), takeSnapshot("1")}},
-		{"placeholder that never becomes a node", []step{addPod("a", "1"), none, removePod("a", "1"), none}},
+		{"pod before its node", []step{addPod(objects.Pod("a").Node("1").Build()), none, addNodes("1"), takeSnapshot("1")}},
+		{"placeholder that never becomes a node", []step{addPod(objects.Pod("a").Node("1").Build()), none, removePod("a", "1"), none}},
 		{"node removed before its pods", []step{
-			addNodes("1", "2"), addPod("a", "1", claim("one")), takeSnapshot("1", "2"), removeNodes("1"), takeSnapshot("2"),
+			addNodes("1", "2"), addPod(objects.Pod("a").Node("1").PersistentVolumeClaim("one").Build()), takeSnapshot("1", "2"), removeNodes("1"), takeSnapshot("2"),
 			wantClaims(), removePod("a", "1"), takeSnapshot("2"), wantClaims()}},
 		{"pods removed before their node", []step{
-			addNodes("1", "2"), addPod("a", "1", claim("one")), takeSnapshot("1", "2"), removePod("a", "1"), removeNodes("1"),
+			addNodes("1", "2"), addPod(objects.Pod("a").Node("1").PersistentVolumeClaim("one").Build()), takeSnapshot("1", "2"), removePod("a", "1"), removeNodes("1"),
 			takeSnapshot("2"), wantClaims()}},
 		{"node removed, its pod stays, and the node comes back", []step{
-			addNodes("1"), addPod("a", "1", claim("one"), requiredAntiAffinity), takeSnapshot("1"), removeNodes("1"), none,
+			addNodes("1"), addPod(objects.Pod("a").Node("1").PersistentVolumeClaim("one").PodAntiAffinity(v1.LabelHostname, "").Build()), takeSnapshot("1"), removeNodes("1"), none,
 			wantAffinity(nil, nil), addNodes("1"), takeSnapshot("1"), wantAffinity([]string{"1"}, []string{"1"}), wantClaims("default/one")}},
 		{"assume and forget", []step{
-			addNodes("1"), takeSnapshot("1"), assumePod("a", "1", claim("one"), requiredAntiAffinity), takeSnapshot("1"),
+			addNodes("1"), takeSnapshot("1"), assumePod(objects.Pod("a").Node("1").PersistentVolumeClaim("one").PodAntiAffinity(v1.LabelHostname, "").Build()), takeSnapshot("1"),
 			wantAffinity([]string{"1"}, []string{"1"}), wantClaims("default/one"), forgetPod("a", "1"), takeSnapshot("1"),
 			wantAffinity(nil, nil), wantClaims()}},
 		{"assume and forget within a cycle", []step{
-			addNodes("1"), takeSnapshot("1"), assumePod("a", "1", claim("one"), requiredAntiAffinity), forgetPod("a", "1"),
+			addNodes("1"), takeSnapshot("1"), assumePod(objects.Pod("a").Node("1").PersistentVolumeClaim("one").PodAntiAffinity(v1.LabelHostname, "").Build()), forgetPod("a", "1"),
 			takeSnapshot("1"), wantAffinity(nil, nil), wantClaims()}},
 		{"affinity comes and goes", []step{
-			addNodes("1", "2", "3"), addPod("a", "3", preferredAffinity), wantAffinity([]string{"3"}, nil),
-			addPod("b", "1", requiredAntiAffinity), wantAffinity([]string{"1", "3"}, []string{"1"}),
-			addPod("c", "2", requiredAntiAffinity), wantAffinity([]string{"1", "2", "3"}, []string{"1", "2"}),
-			addPod("d", "1", requiredAntiAffinity), removePod("b", "1"), wantAffinity([]string{"1", "2", "3"}, []string{"1", "2"}),
+			addNodes("1", "2", "3"), addPod(objects.Pod("a").Node("3").PreferredPodAffinity(1, v1.LabelHostname, "").Build()), wantAffinity([]string{"3"}, nil),
+			addPod(objects.Pod("b").Node("1").PodAntiAffinity(v1.LabelHostname, "").Build()), wantAffinity([]string{"1", "3"}, []string{"1"}),
+			addPod(objects.Pod("c").Node("2").PodAntiAffinity(v1.LabelHostname, "").Build()), wantAffinity([]string{"1", "2", "3"}, []string{"1", "2"}),
+			addPod(objects.Pod("d").Node("1").PodAntiAffinity(v1.LabelHostname, "").Build()), removePod("b", "1"), wantAffinity([]string{"1", "2", "3"}, []string{"1", "2"}),
 			removePod("d", "1"), wantAffinity([]string{"2", "3"}, []string{"2"}),
 			removePod("a", "3"), removePod("c", "2"), wantAffinity(nil, nil)}},
 		{"affinity by pod updates", []step{
-			addNodes("1", "2"), addPod("a", "2"), wantAffinity(nil, nil),
-			updatePod("a", "2", preferredAffinity), wantAffinity([]string{"2"}, nil),
-			updatePod("a", "2", requiredAntiAffinity), wantAffinity([]string{"2"}, []string{"2"}),
-			updatePod("a", "2"), wantAffinity(nil, nil)}},
+			addNodes("1", "2"), addPod(objects.Pod("a").Node("2").Build()), wantAffinity(nil, nil),
+			updatePod(objects.Pod("a").Node("2").PreferredPodAffinity(1, v1.LabelHostname, "").Build()), wantAffinity([]string{"2"}, nil),
+			updatePod(objects.Pod("a").Node("2").PodAntiAffinity(v1.LabelHostname, "").Build()), wantAffinity([]string{"2"}, []string{"2"}),
+			updatePod(objects.Pod("a").Node("2").Build()), wantAffinity(nil, nil)}},
 		{"affinity while nodes come and go", []step{
-			addNodes("1", "2", "3"), addPod("a", "3", requiredAntiAffinity), wantAffinity([]string{"3"}, []string{"3"}),
-			removeNodes("1"), addPod("b", "2", preferredAffinity), wantAffinity([]string{"2", "3"}, []string{"3"}),
+			addNodes("1", "2", "3"), addPod(objects.Pod("a").Node("3").PodAntiAffinity(v1.LabelHostname, "").Build()), wantAffinity([]string{"3"}, []string{"3"}),
+			removeNodes("1"), addPod(objects.Pod("b").Node("2").PreferredPodAffinity(1, v1.LabelHostname, "").Build()), wantAffinity([]string{"2", "3"}, []string{"3"}),
 			removeNodes("3"), wantAffinity([]string{"2"}, nil),
 			addNodes("3"), wantAffinity([]string{"2", "3"}, []string{"3"})}},
 		{"claims", []step{
-			addNodes("1", "2"), addPod("a", "1", claim("one")), wantClaims("default/one"),
-			addPod("b", "2", claim("one"), claim("two")), wantClaims("default/one", "default/two"),
+			addNodes("1", "2"), addPod(objects.Pod("a").Node("1").PersistentVolumeClaim("one").Build()), wantClaims("default/one"),
+			addPod(objects.Pod("b").Node("2").PersistentVolumeClaim("one").PersistentVolumeClaim("two").Build()), wantClaims("default/one", "default/two"),
 			removePod("a", "1"), wantClaims("default/one", "default/two"), removePod("b", "2"), wantClaims()}},
 		{"one pod names a claim twice", []step{
-			addNodes("1"), addPod("a", "1", claim("one"), claim("one")), wantClaims("default/one"),
-			addPod("b", "1", claim("one")), removePod("a", "1"), wantClaims("default/one"), removePod("b", "1"), wantClaims()}},
+			addNodes("1"), addPod(objects.Pod("a").Node("1").PersistentVolumeClaim("one").PersistentVolumeClaim("one").Build()), wantClaims("default/one"),
+			addPod(objects.Pod("b").Node("1").PersistentVolumeClaim("one").Build()), removePod("a", "1"), wantClaims("default/one"), removePod("b", "1"), wantClaims()}},
 		{"a pod is replaced by one with another claim", []step{
-			addNodes("1"), addPod("a", "1", claim("one")), wantClaims("default/one"),
-			updatePod("a", "1", claim("two")), wantClaims("default/two"), updatePod("a", "1"), wantClaims()}},
+			addNodes("1"), addPod(objects.Pod("a").Node("1").PersistentVolumeClaim("one").Build()), wantClaims("default/one"),
+			updatePod(objects.Pod("a").Node("1").PersistentVolumeClaim("two").Build()), wantClaims("default/two"), updatePod(objects.Pod("a").Node("1").Build()), wantClaims()}},
 		{"node removed, snapshot, pods removed, claim still used elsewhere", []step{
-			addNodes("1", "2"), addPod("a", "1", claim("one")), addPod("b", "2", claim("one")), wantClaims("default/one"),
+			addNodes("1", "2"), addPod(objects.Pod("a").Node("1").PersistentVolumeClaim("one").Build()), addPod(objects.Pod("b").Node("2").PersistentVolumeClaim("one").Build()), wantClaims("default/one"),
 			removeNodes("1"), wantClaims("default/one"), removePod("a", "1"), wantClaims("default/one"),
-			addPod("c", "2"), wantClaims("default/one"), removePod("b", "2"), wantClaims()}},
+			addPod(objects.Pod("c").Node("2").Build()), wantClaims("default/one"), removePod("b", "2"), wantClaims()}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestEmptySnapshot(t *testing.T) {
@@ -33,20 +35,20 @@ func TestEmptySnapshot(t *testing.T) {
 }
 
 func TestNewSnapshot(t *testing.T) {
-	onNode := makePod("a", "1", requests("cpu", "1"), claim("one"), requiredAntiAffinity)
+	onNode := objects.Pod("a").Node("1").Requests("cpu", "1").PersistentVolumeClaim("one").PodAntiAffinity(v1.LabelHostname, "").Build()
 	pods := []*v1.Pod{
 		onNode,
-		makePod("b", "2", preferredAffinity, uid("")),
-		makePod("c", "2", uid("")),
-		makePod("on no node", ""),
-		makePod("on another node", "5"),
+		objects.Pod("b").Node("2").PreferredPodAffinity(1, v1.LabelHostname, "").UID("").Build(),
+		objects.Pod("c").Node("2").UID("").Build(),
+		objects.Pod("on no node").Build(),
+		objects.Pod("on another node").Node("5").Build(),
 		nil,
 	}
 	nodes := []*v1.Node{
-		makeNode("1", inZone("x"), image(7, "app")),
-		makeNode("2", inZone("x"), image(7, "app"), allocatable("cpu", "3")),
+		objects.Node("1").Label(v1.LabelTopologyZone, "x").Image(7, "app").Build(),
+		objects.Node("2").Label(v1.LabelTopologyZone, "x").Image(7, "app").Allocatable("cpu", "3").Build(),
 		nil,
-		makeNode("3", inZone("y")),
+		objects.Node("3").Label(v1.LabelTopologyZone, "y").Build(),
 	}
 	s := NewSnapshot(pods, nodes)
 	view := snapshotViewOf(t, s, []string{"default/one", "default/two"})
@@ -62,7 +64,7 @@ func TestNewSnapshot(t *testing.T) {
 	if diff := cmp.Diff([]string{"default/one"}, view.UsedClaims); diff != "" {
 		t.Errorf("used claims (-want +got):\n%s", diff)
 	}
-	if got := view.Nodes["1"]; got.Requested.MilliCPU != 1000 || got.Pods["a"] != onNode || got.Images["app"] != (imageView{7, 2}) {
+	if got := view.Nodes["1"]; got.Requested.MilliCPU != 1000 || got.Pods["default/a"] != onNode || got.Images["app"] != (imageView{7, 2}) {
 		t.Errorf("node 1 is %+v", got)
 	}
 	second, err := s.Get("2")
@@ -74,7 +76,7 @@ func TestNewSnapshot(t *testing.T) {
 
 func TestSnapshotBelongsToOneCache(t *testing.T) {
 	one, other := New(Options{}), New(Options{})
-	must(t, other.AddNode(makeNode("1")))
+	must(t, other.AddNode(objects.Node("1").Build()))
 	var s Snapshot
 	update(t, one, &s)
 	wantError(t, other.UpdateSnapshot(&s), "updating a snapshot: it belongs to another cache; use a snapshot of its own for each cache")
@@ -88,13 +90,13 @@ func TestSnapshotBelongsToOneCache(t *testing.T) {
 func TestManySnapshotsOfOneCache(t *testing.T) {
 	c := New(Options{})
 	var early, late Snapshot
-	must(t, c.AddNode(makeNode("1")))
+	must(t, c.AddNode(objects.Node("1").Build()))
 	update(t, c, &early)
-	must(t, c.AddPod(makePod("a", "1", claim("one"))))
+	must(t, c.AddPod(objects.Pod("a").Node("1").PersistentVolumeClaim("one").Build()))
 	update(t, c, &late)
 	update(t, c, &late)
-	must(t, c.RemovePod(makePod("a", "1")))
-	must(t, c.AddNode(makeNode("2")))
+	must(t, c.RemovePod(objects.Pod("a").Node("1").Build()))
+	must(t, c.AddNode(objects.Node("2").Build()))
 	update(t, c, &early)
 	checkFresh(t, c, &early, "default/one")
 	if got := listedNames(t, &late); !cmp.Equal(got, []string{"1"}) || !late.IsPVCUsedByPods("default/one") {
@@ -106,17 +108,17 @@ func TestManySnapshotsOfOneCache(t *testing.T) {
 
 func TestNodeInfosOfSnapshotsNeverChange(t *testing.T) {
 	c := New(Options{})
-	must(t, c.AddNode(makeNode("1", image(1, "app"))))
-	must(t, c.AddPod(makePod("a", "1", hostPort("", 80, ""), claim("one"), requests("example.com/foo", "1"), requiredAntiAffinity)))
+	must(t, c.AddNode(objects.Node("1").Image(1, "app").Build()))
+	must(t, c.AddPod(objects.Pod("a").Node("1").HostPort(80).PersistentVolumeClaim("one").Requests("example.com/foo", "1").PodAntiAffinity(v1.LabelHostname, "").Build()))
 	var s Snapshot
 	update(t, c, &s)
 	kept, err := s.Get("1")
 	must(t, err)
 	before := viewOf(kept)
-	must(t, c.AddPod(makePod("b", "1", hostPort("", 81, ""), claim("one"), requests("example.com/foo", "1"), requiredAntiAffinity)))
-	must(t, c.RemovePod(makePod("a", "1")))
-	must(t, c.AddNode(makeNode("2", image(1, "app"))))
-	must(t, c.UpdateNode(makeNode("1", allocatable("cpu", "1"))))
+	must(t, c.AddPod(objects.Pod("b").Node("1").HostPort(81).PersistentVolumeClaim("one").Requests("example.com/foo", "1").PodAntiAffinity(v1.LabelHostname, "").Build()))
+	must(t, c.RemovePod(objects.Pod("a").Node("1").Build()))
+	must(t, c.AddNode(objects.Node("2").Image(1, "app").Build()))
+	must(t, c.UpdateNode(objects.Node("1").Allocatable("cpu", "1").Build()))
 	update(t, c, &s)
 	if diff := cmp.Diff(before, viewOf(kept)); diff != "" {
 		t.Errorf("a node info changed after it was handed out (-before +after):\n%s", diff)
@@ -133,7 +135,7 @@ func TestUpdateSnapshotCostFollowsChanges(t *testing.T) {
 	for _, size := range []int{10, 10_000} {
 		c := New(Options{})
 		for i := range size {
-			must(t, c.AddNode(makeNode(fmt.Sprint(i), inZone(fmt.Sprint(i%3)))))
+			must(t, c.AddNode(objects.Node(fmt.Sprint(i)).Label(v1.LabelTopologyZone, fmt.Sprint(i%3)).Build()))
 		}
 		var s Snapshot
 		update(t, c, &s)
@@ -141,7 +143,7 @@ func TestUpdateSnapshotCostFollowsChanges(t *testing.T) {
 		before := append([]fwk.NodeInfo(nil), infos...)
 		generation := s.Generation()
 
-		pod := makePod("a", "7", requiredAntiAffinity, claim("one"))
+		pod := objects.Pod("a").Node("7").PodAntiAffinity(v1.LabelHostname, "").PersistentVolumeClaim("one").Build()
 		must(t, c.AssumePod(pod))
 		update(t, c, &s)
 		replaced := 0
@@ -179,8 +181,8 @@ func TestUpdateSnapshotCostFollowsChanges(t *testing.T) {
 func TestReadingAllocatesNothing(t *testing.T) {
 	c := New(Options{})
 	for _, name := range []string{"1", "2", "3"} {
-		must(t, c.AddNode(makeNode(name)))
-		must(t, c.AddPod(makePod(name, name, requiredAntiAffinity)))
+		must(t, c.AddNode(objects.Node(name).Build()))
+		must(t, c.AddPod(objects.Pod(name).Node(name).PodAntiAffinity(v1.LabelHostname, "").Build()))
 	}
 	var s Snapshot
 	update(t, c, &s)
@@ -215,8 +217,8 @@ func TestDamagedSnapshotRecovers(t *testing.T) {
 	for name, damage := range damage {
 		t.Run(name, func(t *testing.T) {
 			c := New(Options{})
-			must(t, c.AddNode(makeNode("1")))
-			must(t, c.AddNode(makeNode("2")))
+			must(t, c.AddNode(objects.Node("1").Build()))
+			must(t, c.AddNode(objects.Node("2").Build()))
 			var s Snapshot
 			update(t, c, &s)
 			damage(&s)
@@ -249,7 +251,7 @@ func TestPodGroupsAreDisabled(t *testing.T) {
 			wantError(t, err, "composite pod group feature gate is disabled")
 		})
 	}
-	_, err := NoPodGroups{}.BuildHierarchySnapshotFromPod(makePod("a", ""))
+	_, err := NoPodGroups{}.BuildHierarchySnapshotFromPod(objects.Pod("a").Build())
 	wantError(t, err, "generic workload feature gate is disabled")
 	_, _, err = NoPodGroups{}.GetRootKeyForGroup(fwk.EntityKey{})
 	wantError(t, err, "generic workload feature gate is disabled")
@@ -271,16 +273,16 @@ func TestConcurrentUse(t *testing.T) {
 	for range 2 {
 		c := New(Options{})
 		for i := range 20 {
-			must(t, c.AddNode(makeNode(fmt.Sprint(i), image(1, "app"))))
+			must(t, c.AddNode(objects.Node(fmt.Sprint(i)).Image(1, "app").Build()))
 		}
 		for worker := range 4 {
 			group.Go(func() {
 				for i := range 200 {
-					pod := makePod(fmt.Sprintf("%d-%d", worker, i), fmt.Sprint(i%20), claim("one"), requiredAntiAffinity)
+					pod := objects.Pod(fmt.Sprintf("%d-%d", worker, i)).Node(fmt.Sprint(i%20)).PersistentVolumeClaim("one").PodAntiAffinity(v1.LabelHostname, "").Build()
 					check(c.AssumePod(pod))
 					if i%2 == 0 {
 						check(c.AddPod(pod))
-						check(c.UpdateNode(makeNode(fmt.Sprint(i%20), image(1, "app"))))
+						check(c.UpdateNode(objects.Node(fmt.Sprint(i%20)).Image(1, "app").Build()))
 						check(c.RemovePod(pod))
 					} else {
 						check(c.ForgetPod(pod))

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestZoneOrder(t *testing.T) {
@@ -120,10 +122,10 @@ func TestListOrderByLabels(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			second := makeNode("2")
+			second := objects.Node("2").Build()
 			second.Labels = test.labels
 			c := New(Options{})
-			for _, node := range []*v1.Node{makeNode("1", inZone("x")), second, makeNode("3", inZone("x")), makeNode("4")} {
+			for _, node := range []*v1.Node{objects.Node("1").Label(v1.LabelTopologyZone, "x").Build(), second, objects.Node("3").Label(v1.LabelTopologyZone, "x").Build(), objects.Node("4").Build()} {
 				must(t, c.AddNode(node))
 			}
 			var s Snapshot
@@ -144,7 +146,7 @@ func TestListOrderByLabels(t *testing.T) {
 
 func TestListOrderAfterAddingTwice(t *testing.T) {
 	c := New(Options{})
-	for _, node := range []*v1.Node{makeNode("1", inZone("x")), makeNode("2", inZone("x")), makeNode("1", inZone("x"))} {
+	for _, node := range []*v1.Node{objects.Node("1").Label(v1.LabelTopologyZone, "x").Build(), objects.Node("2").Label(v1.LabelTopologyZone, "x").Build(), objects.Node("1").Label(v1.LabelTopologyZone, "x").Build()} {
 		must(t, c.AddNode(node))
 	}
 	var s Snapshot
@@ -152,8 +154,8 @@ func TestListOrderAfterAddingTwice(t *testing.T) {
 	if diff := cmp.Diff([]string{"1", "2"}, listedNames(t, &s)); diff != "" {
 		t.Errorf("list order (-want +got):\n%s", diff)
 	}
-	must(t, c.AddNode(makeNode("1", inZone("y"))))
-	must(t, c.RemoveNode(makeNode("1", inZone("x"))))
+	must(t, c.AddNode(objects.Node("1").Label(v1.LabelTopologyZone, "y").Build()))
+	must(t, c.RemoveNode(objects.Node("1").Label(v1.LabelTopologyZone, "x").Build()))
 	update(t, c, &s)
 	if diff := cmp.Diff([]string{"2"}, listedNames(t, &s)); diff != "" {
 		t.Errorf("list order after a removal that names an old zone (-want +got):\n%s", diff)
@@ -162,7 +164,7 @@ func TestListOrderAfterAddingTwice(t *testing.T) {
 
 func TestListOrderKeepsUntilNodesComeOrGo(t *testing.T) {
 	c := New(Options{})
-	for _, node := range []*v1.Node{makeNode("1", inZone("x")), makeNode("2", inZone("y")), makeNode("3", inZone("x"))} {
+	for _, node := range []*v1.Node{objects.Node("1").Label(v1.LabelTopologyZone, "x").Build(), objects.Node("2").Label(v1.LabelTopologyZone, "y").Build(), objects.Node("3").Label(v1.LabelTopologyZone, "x").Build()} {
 		must(t, c.AddNode(node))
 	}
 	var s Snapshot
@@ -172,9 +174,9 @@ func TestListOrderKeepsUntilNodesComeOrGo(t *testing.T) {
 		want []string
 	}{
 		{"start", func() error { return nil }, []string{"1", "2", "3"}},
-		{"a node changes zone", func() error { return c.UpdateNode(makeNode("1", inZone("y"))) }, []string{"1", "2", "3"}},
-		{"another node comes", func() error { return c.AddNode(makeNode("4", inZone("x"))) }, []string{"3", "2", "4", "1"}},
-		{"a node leaves", func() error { return c.RemoveNode(makeNode("2")) }, []string{"3", "1", "4"}},
+		{"a node changes zone", func() error { return c.UpdateNode(objects.Node("1").Label(v1.LabelTopologyZone, "y").Build()) }, []string{"1", "2", "3"}},
+		{"another node comes", func() error { return c.AddNode(objects.Node("4").Label(v1.LabelTopologyZone, "x").Build()) }, []string{"3", "2", "4", "1"}},
+		{"a node leaves", func() error { return c.RemoveNode(objects.Node("2").Build()) }, []string{"3", "1", "4"}},
 	}
 	for _, step := range steps {
 		t.Run(step.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -21,7 +22,7 @@ func BenchmarkRunFilterPlugins(b *testing.B) {
 		plugins = append(plugins, filterOnly{names[i]})
 	}
 	f := build(b, runtime.Options{}, func(p *configv1.Plugins) { p.Filter = enabled(names...) }, plugins...)
-	state, pod, node := newState(), newPod("p", 0), newNode("n")
+	state, pod, node := newState(), objects.Pod("p").Build(), newNode("n")
 	for b.Loop() {
 		f.RunFilterPlugins(b.Context(), state, pod, node)
 	}

@@ -16,6 +16,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -68,7 +69,7 @@ func ExampleNewFramework() {
 		actions := strings.Join(framework.ActionNames(event.ActionType), "|")
 		fmt.Println(event.Resource, actions, "->", slices.Sorted(maps.Keys(f.EventMap()[event])))
 	}
-	fmt.Println(f.RunFilterPlugins(context.Background(), newState(), newPod("p", 0), newNode("n")))
+	fmt.Println(f.RunFilterPlugins(context.Background(), newState(), objects.Pod("p").Build(), newNode("n")))
 	// Output:
 	// Node Add|UpdateNodeLabel -> [ZoneFilter]
 	// node(s) not in zone a

@@ -14,7 +14,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -265,13 +264,6 @@ func fakes(shared *journal, list []*fake) (plugins []fwk.Plugin, names []string)
 }
 
 func newState() *framework.CycleState { return framework.NewCycleState() }
-
-func newPod(name string, priority int32) *v1.Pod {
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
-		Spec:       v1.PodSpec{Priority: ptr.To(priority)},
-	}
-}
 
 func newNode(name string) *framework.NodeInfo {
 	info := framework.NewNodeInfo()

@@ -18,6 +18,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -33,7 +34,7 @@ func everyPoint(name string) func(*configv1.Plugins) {
 
 // A plugin that panics fails its pod, says where, and leaves a stack in the log.
 func TestPanicsBecomeErrorsOfThePod(t *testing.T) {
-	pod, nodes := newPod("p", 0), newNodes("n1", "n2")
+	pod, nodes := objects.Pod("p").Build(), newNodes("n1", "n2")
 	tests := map[runtime.Method]func(*runtime.Framework, fwk.CycleState) *fwk.Status{
 		runtime.MethodPreEnqueue: func(f *runtime.Framework, _ fwk.CycleState) *fwk.Status {
 			return f.PreEnqueuePlugins()[0].PreEnqueue(t.Context(), pod)
@@ -164,7 +165,7 @@ func TestPanicsOfHintsQueue(t *testing.T) {
 	}}
 	f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.Filter = enabled("A") }, plugin)
 	registered := f.Registrations()["A"][0]
-	advice, err := registered.QueueingHintFn(klog.Logger{}, newPod("p", 0), nil, nil)
+	advice, err := registered.QueueingHintFn(klog.Logger{}, objects.Pod("p").Build(), nil, nil)
 	if advice != fwk.Queue || errorText(err) != `plugin "A" panicked in QueueingHintFn: boom` {
 		t.Errorf("hint: %v, %v", advice, err)
 	}
@@ -181,15 +182,15 @@ func TestPanicsOfOtherCalls(t *testing.T) {
 	f := build(t, runtime.Options{}, func(p *configv1.Plugins) {
 		p.QueueSort, p.Filter = enabled("Signs"), enabled("Signs", "Classes")
 	}, classes, signs)
-	if signature := f.SignPod(t.Context(), newPod("p", 0)); signature != nil {
+	if signature := f.SignPod(t.Context(), objects.Pod("p").Build()); signature != nil {
 		t.Errorf("signature %q, want none", signature)
 	}
 	for _, name := range []string{"Classes", "Signs"} {
-		if class, ok := f.HintClass(t.Context(), name, newPod("p", 0)); ok {
+		if class, ok := f.HintClass(t.Context(), name, objects.Pod("p").Build()); ok {
 			t.Errorf("%s: class %q, want none", name, class)
 		}
 	}
-	high, low := framework.NewQueuedPodInfo(newPod("high", 2), epoch()), framework.NewQueuedPodInfo(newPod("low", 1), epoch())
+	high, low := framework.NewQueuedPodInfo(objects.Pod("high").Priority(2).Build(), epoch()), framework.NewQueuedPodInfo(objects.Pod("low").Priority(1).Build(), epoch())
 	if f.Less()(high, low) || f.Less()(low, high) {
 		t.Error("a queue sort plugin that panics has an opinion")
 	}
@@ -220,7 +221,7 @@ func TestPanicInAPluginsOwnLoop(t *testing.T) {
 	plugin.does = map[runtime.Method]func(context.Context){runtime.MethodPreFilter: func(ctx context.Context) {
 		f.Parallelizer().Until(ctx, 10, func(piece int) { panicAt(piece) }, "A")
 	}}
-	_, status, _ := f.RunPreFilterPlugins(t.Context(), newState(), newPod("p", 0))
+	_, status, _ := f.RunPreFilterPlugins(t.Context(), newState(), objects.Pod("p").Build())
 	if diff := cmp.Diff(result{fwk.Error, `plugin "A" panicked in PreFilter: boom`, "A"}, resultOf(status)); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}

@@ -24,13 +24,14 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
 // A handle of a framework without options must not break a plugin that uses it.
 func TestHandleWithoutOptions(t *testing.T) {
 	var handle fwk.Handle = build(t, runtime.Options{}, nil)
-	pod, logger := newPod("p", 0), klog.Logger{}
+	pod, logger := objects.Pod("p").Build(), klog.Logger{}
 	handle.EventRecorder().WithLogger(logger).Eventf(pod, nil, v1.EventTypeNormal, "Reason", "Action", "note %d", 1)
 	handle.AddNominatedPod(logger, podInfo(t, "p", 0), nil)
 	handle.UpdateNominatedPod(logger, pod, podInfo(t, "p", 0))
@@ -82,7 +83,7 @@ func (q *queueLike) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
 }
 
 func TestHandlePassesOnToTheQueue(t *testing.T) {
-	pod, logger := newPod("p", 0), klog.Logger{}
+	pod, logger := objects.Pod("p").Build(), klog.Logger{}
 	use := func(f fwk.Handle) {
 		f.AddNominatedPod(logger, podInfo(t, "p", 0), &fwk.NominatingInfo{NominatedNodeName: "n"})
 		f.UpdateNominatedPod(logger, pod, podInfo(t, "p2", 0))
@@ -198,7 +199,7 @@ func TestWait(t *testing.T) {
 
 func TestLess(t *testing.T) {
 	f := build(t, runtime.Options{}, nil)
-	high, low := framework.NewQueuedPodInfo(newPod("high", 2), epoch()), framework.NewQueuedPodInfo(newPod("low", 1), epoch())
+	high, low := framework.NewQueuedPodInfo(objects.Pod("high").Priority(2).Build(), epoch()), framework.NewQueuedPodInfo(objects.Pod("low").Priority(1).Build(), epoch())
 	if less := f.Less(); !less(high, low) || less(low, high) {
 		t.Error("the order is not that of the queue sort plugin")
 	}
@@ -209,7 +210,7 @@ func TestPreEnqueuePlugins(t *testing.T) {
 		&fake{name: "A"}, returning("B", runtime.MethodPreEnqueue, fwk.UnschedulableAndUnresolvable, "gated"))
 	got := map[string]result{}
 	for _, plugin := range f.PreEnqueuePlugins() {
-		got[plugin.Name()] = resultOf(plugin.PreEnqueue(t.Context(), newPod("p", 0)))
+		got[plugin.Name()] = resultOf(plugin.PreEnqueue(t.Context(), objects.Pod("p").Build()))
 	}
 	want := map[string]result{"A": {}, "B": {Code: fwk.UnschedulableAndUnresolvable, Message: "gated"}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -225,7 +226,7 @@ func TestLoggersAreNamedWhenVerbose(t *testing.T) {
 			runtime.MethodFilter: func(ctx context.Context) { klog.FromContext(ctx).Info("hello") },
 		}}
 		f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.Filter = enabled("A") }, plugin)
-		f.RunFilterPlugins(klog.NewContext(t.Context(), logger), newState(), newPod("p", 0), newNode("n"))
+		f.RunFilterPlugins(klog.NewContext(t.Context(), logger), newState(), objects.Pod("p").Build(), newNode("n"))
 		if entries := log.list(); len(entries) != 1 || !strings.HasSuffix(entries[0], want+"\n") {
 			t.Errorf("verbosity %d: logged %q, want %q", verbosity, entries, want)
 		}

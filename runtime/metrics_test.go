@@ -15,6 +15,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -56,7 +57,7 @@ type counter struct {
 func (c counter) Inc() { c.counts.add(c.name) }
 
 func TestExtensionPointMetrics(t *testing.T) {
-	pod, nodes := newPod("p", 0), newNodes("n1")
+	pod, nodes := objects.Pod("p").Build(), newNodes("n1")
 	tests := map[runtime.Method]func(context.Context, *runtime.Framework, fwk.CycleState){
 		runtime.MethodPreFilter: func(ctx context.Context, f *runtime.Framework, state fwk.CycleState) {
 			f.RunPreFilterPlugins(ctx, state, pod)
@@ -137,7 +138,7 @@ func TestExtensionPointMetrics(t *testing.T) {
 
 // Some methods are measured by plugin only.
 func TestPluginMetrics(t *testing.T) {
-	pod, node := newPod("p", 0), newNode("n1")
+	pod, node := objects.Pod("p").Build(), newNode("n1")
 	metrics := &recorder{}
 	plugin := &fake{name: "A", normalize: func(fwk.NodeScoreList) {}}
 	f := build(t, runtime.Options{Metrics: metrics, Clock: testclock.NewFakeClock(epoch())}, everyPoint("A"), plugin)
@@ -168,7 +169,7 @@ func TestSignMetrics(t *testing.T) {
 	metrics := &recorder{}
 	f := build(t, runtime.Options{Metrics: metrics, Clock: testclock.NewFakeClock(epoch())},
 		func(p *configv1.Plugins) { p.Filter = enabled("A") }, signing("A"))
-	f.SignPod(t.Context(), newPod("p", 0))
+	f.SignPod(t.Context(), objects.Pod("p").Build())
 	if diff := cmp.Diff([]string{"Sign Success test-scheduler 0s"}, metrics.list()); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
@@ -176,7 +177,7 @@ func TestSignMetrics(t *testing.T) {
 
 // Calls of PreFilter and PreScore count unless they skip, calls of Filter and Score always.
 func TestPluginEvaluations(t *testing.T) {
-	pod, nodes := newPod("p", 0), newNodes("n1", "n2")
+	pod, nodes := objects.Pod("p").Build(), newNodes("n1", "n2")
 	for _, code := range []fwk.Code{fwk.Success, fwk.Skip} {
 		t.Run(code.String(), func(t *testing.T) {
 			metrics := &recorder{}

@@ -14,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -333,7 +334,7 @@ func TestTwoFrameworksDontDisturbEachOther(t *testing.T) {
 			returning("Same", runtime.MethodFilter, code))
 	}
 	accepting, rejecting := build(fwk.Success), build(fwk.Unschedulable)
-	pod, node := newPod("p", 0), newNode("n")
+	pod, node := objects.Pod("p").Build(), newNode("n")
 	for range 2 {
 		if status := accepting.RunFilterPlugins(t.Context(), newState(), pod, node); !status.IsSuccess() {
 			t.Errorf("accepting framework: %v", status)

@@ -16,6 +16,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -142,8 +143,8 @@ func TestNewProfiles(t *testing.T) {
 			t.Errorf("profile %s records events with %v", name, f.EventRecorder())
 		}
 	}
-	waitFor(built["a"], newPod("p", 0))
-	if !built["b"].WillWaitOnPermit(newPod("p", 0)) {
+	waitFor(built["a"], objects.Pod("p").Build())
+	if !built["b"].WillWaitOnPermit(objects.Pod("p").Build()) {
 		t.Error("profiles don't share the waiting pods")
 	}
 	built["a"].AddPodInPreBind("p", func(error) {})

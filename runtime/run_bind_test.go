@@ -16,6 +16,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -52,7 +53,7 @@ func TestRunPreBindPreFlights(t *testing.T) {
 			plugins, names := fakes(&calls, test.plugins)
 			f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.PreBind = enabled(names...) }, plugins...)
 			state := newState()
-			status := f.RunPreBindPreFlights(t.Context(), state, newPod("p", 0), "n")
+			status := f.RunPreBindPreFlights(t.Context(), state, objects.Pod("p").Build(), "n")
 			if diff := cmp.Diff(test.want, resultOf(status)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -93,7 +94,7 @@ func TestRunPreBindPlugins(t *testing.T) {
 			f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.PreBind = enabled(names...) }, plugins...)
 			state := newState()
 			state.SetSkipPreBindPlugins(sets.New(test.skipped...))
-			status := f.RunPreBindPlugins(t.Context(), state, newPod("p", 0), "n")
+			status := f.RunPreBindPlugins(t.Context(), state, objects.Pod("p").Build(), "n")
 			if diff := cmp.Diff(test.want, resultOf(status)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -145,7 +146,9 @@ func TestPreBindGroups(t *testing.T) {
 				state.SetParallelPreBindPlugins(letters(test.parallel))
 
 				done := make(chan *fwk.Status, 1)
-				go func() { done <- f.RunPreBindPlugins(context.Background(), state, newPod("p", 0), "n") }()
+				go func() {
+					done <- f.RunPreBindPlugins(context.Background(), state, objects.Pod("p").Build(), "n")
+				}()
 				var groups []string
 				for {
 					synctest.Wait()
@@ -192,7 +195,7 @@ func TestPreBindGroupRunsInOrderWithoutParallelism(t *testing.T) {
 	f := build(t, runtime.Options{Parallelism: 1}, func(p *configv1.Plugins) { p.PreBind = enabled(names...) }, plugins...)
 	state := newState()
 	state.SetParallelPreBindPlugins(sets.New(names...))
-	status := f.RunPreBindPlugins(t.Context(), state, newPod("p", 0), "n")
+	status := f.RunPreBindPlugins(t.Context(), state, objects.Pod("p").Build(), "n")
 	if diff := cmp.Diff(result{fwk.Unschedulable, "no", "B"}, resultOf(status)); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
@@ -230,7 +233,7 @@ func TestPreBindCancellation(t *testing.T) {
 	t.Run("a failure ends the others", func(t *testing.T) {
 		patient := &obedient{fake: &fake{name: "Patient"}}
 		f, state := build(t, patient, &obedient{fake: &fake{name: "Failing"}, fails: fwk.NewStatus(fwk.Error, "broken")})
-		status := f.RunPreBindPlugins(t.Context(), state, newPod("p", 0), "n")
+		status := f.RunPreBindPlugins(t.Context(), state, objects.Pod("p").Build(), "n")
 		if diff := cmp.Diff(result{fwk.Error, `running PreBind plugin "Failing": broken`, "Failing"}, resultOf(status)); diff != "" {
 			t.Errorf("status (-want +got):\n%s", diff)
 		}
@@ -247,7 +250,7 @@ func TestPreBindCancellation(t *testing.T) {
 				f, state := build(t, plugins...)
 				ctx, cancel := context.WithCancelCause(t.Context())
 				done := make(chan *fwk.Status, 1)
-				go func() { done <- f.RunPreBindPlugins(ctx, state, newPod("p", 0), "n") }()
+				go func() { done <- f.RunPreBindPlugins(ctx, state, objects.Pod("p").Build(), "n") }()
 				synctest.Wait()
 				cancel(errors.New("preempted by somebody"))
 				status := <-done
@@ -262,7 +265,7 @@ func TestPreBindCancellation(t *testing.T) {
 		f, state := build(t, &fake{name: "A"}, &fake{name: "B"})
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errors.New("preempted by somebody"))
-		status := f.RunPreBindPlugins(ctx, state, newPod("p", 0), "n")
+		status := f.RunPreBindPlugins(ctx, state, objects.Pod("p").Build(), "n")
 		want := result{Code: fwk.Error, Message: "running PreBind plugins: preempted by somebody"}
 		if diff := cmp.Diff(want, resultOf(status)); diff != "" {
 			t.Errorf("status (-want +got):\n%s", diff)
@@ -291,7 +294,7 @@ func TestRunBindPlugins(t *testing.T) {
 			var calls journal
 			plugins, names := fakes(&calls, test.plugins)
 			f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.Bind = enabled(names...) }, plugins...)
-			status := f.RunBindPlugins(t.Context(), newState(), newPod("p", 0), "n")
+			status := f.RunBindPlugins(t.Context(), newState(), objects.Pod("p").Build(), "n")
 			if diff := cmp.Diff(test.want, resultOf(status)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -304,7 +307,7 @@ func TestRunBindPlugins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status := bare.RunBindPlugins(t.Context(), newState(), newPod("p", 0), "n"); !status.IsSkip() {
+	if status := bare.RunBindPlugins(t.Context(), newState(), objects.Pod("p").Build(), "n"); !status.IsSkip() {
 		t.Errorf("without plugins: %v, want Skip", status)
 	}
 }
@@ -315,7 +318,7 @@ func TestPostBindTellsAllPlugins(t *testing.T) {
 		&fake{name: "A", journal: &calls},
 		&fake{name: "B", journal: &calls, panics: map[runtime.Method]any{runtime.MethodPostBind: "boom"}},
 		&fake{name: "C", journal: &calls})
-	f.RunPostBindPlugins(t.Context(), newState(), newPod("p", 0), "n")
+	f.RunPostBindPlugins(t.Context(), newState(), objects.Pod("p").Build(), "n")
 	if diff := cmp.Diff([]string{"A.PostBind", "B.PostBind", "C.PostBind"}, calls.list()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}

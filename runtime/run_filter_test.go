@@ -15,6 +15,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -58,7 +59,7 @@ func TestRunFilterPlugins(t *testing.T) {
 			f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.Filter = enabled(names...) }, plugins...)
 			state := newState()
 			state.SetSkipFilterPlugins(sets.New(test.skipped...))
-			status := f.RunFilterPlugins(t.Context(), state, newPod("p", 0), newNode("n"))
+			status := f.RunFilterPlugins(t.Context(), state, objects.Pod("p").Build(), newNode("n"))
 			if diff := cmp.Diff(test.want, resultOf(status)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -81,9 +82,9 @@ func TestStatusesOfPluginsAreNotChanged(t *testing.T) {
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			f.RunFilterPlugins(context.Background(), newState(), newPod("p", 0), newNode("n"))
-			f.RunPreFilterPlugins(context.Background(), newState(), newPod("p", 0))
-			f.RunReservePluginsReserve(context.Background(), newState(), newPod("p", 0), "n")
+			f.RunFilterPlugins(context.Background(), newState(), objects.Pod("p").Build(), newNode("n"))
+			f.RunPreFilterPlugins(context.Background(), newState(), objects.Pod("p").Build())
+			f.RunReservePluginsReserve(context.Background(), newState(), objects.Pod("p").Build(), "n")
 		})
 	}
 	group.Wait()
@@ -101,7 +102,7 @@ func TestStatusOfFilterBelongsToTheCaller(t *testing.T) {
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			status := f.RunFilterPlugins(context.Background(), newState(), newPod("p", 0), newNode("n"))
+			status := f.RunFilterPlugins(context.Background(), newState(), objects.Pod("p").Build(), newNode("n"))
 			status.AppendReason("not here")
 			status.SetPlugin("Other")
 		})
@@ -115,7 +116,7 @@ func TestStatusOfFilterBelongsToTheCaller(t *testing.T) {
 func TestFilterDoesNotAllocate(t *testing.T) {
 	f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.Filter = enabled("A", "B", "C") },
 		filterOnly{"A"}, filterOnly{"B"}, filterOnly{"C"})
-	ctx, state, pod, node := t.Context(), newState(), newPod("p", 0), fwk.NodeInfo(newNode("n"))
+	ctx, state, pod, node := t.Context(), newState(), objects.Pod("p").Build(), fwk.NodeInfo(newNode("n"))
 	allocs := testing.AllocsPerRun(100, func() {
 		if status := f.RunFilterPlugins(ctx, state, pod, node); status != nil {
 			t.Error(status)
@@ -212,7 +213,7 @@ func TestRunFilterPluginsWithNominatedPods(t *testing.T) {
 				p.PreFilter, p.Filter = enabled("Adder"), enabled("Crowd")
 			}, adder, crowdFilter{filterOnly{"Crowd"}, test.needs, test.allows, &calls})
 			node := newNode("n")
-			status := f.RunFilterPluginsWithNominatedPods(t.Context(), newState(), newPod("p", 5), node)
+			status := f.RunFilterPluginsWithNominatedPods(t.Context(), newState(), objects.Pod("p").Priority(5).Build(), node)
 			if diff := cmp.Diff(test.want, resultOf(status)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -229,7 +230,7 @@ func TestRunFilterPluginsWithNominatedPods(t *testing.T) {
 func TestNodeInfoWithoutNodeHasNoNominatedPods(t *testing.T) {
 	everywhere := nominator{byNode: map[string][]fwk.PodInfo{"": {podInfo(t, "high", 10)}}}
 	f := build(t, runtime.Options{Nominator: everywhere}, nil)
-	status := f.RunFilterPluginsWithNominatedPods(t.Context(), newState(), newPod("p", 5), framework.NewNodeInfo())
+	status := f.RunFilterPluginsWithNominatedPods(t.Context(), newState(), objects.Pod("p").Priority(5).Build(), framework.NewNodeInfo())
 	if status != nil {
 		t.Error(status)
 	}
@@ -288,7 +289,7 @@ func TestRunPostFilterPlugins(t *testing.T) {
 			f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.PostFilter = enabled(names...) }, plugins...)
 			state := newState()
 			state.SetSkipAllPostFilterPlugins(test.skipAll)
-			offered, status := f.RunPostFilterPlugins(t.Context(), state, newPod("p", 0), nil)
+			offered, status := f.RunPostFilterPlugins(t.Context(), state, objects.Pod("p").Build(), nil)
 			if diff := cmp.Diff(test.want, resultOf(status)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}

@@ -14,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -68,7 +69,7 @@ func TestRunPermitPlugins(t *testing.T) {
 			f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.Permit = enabled(names...) }, plugins...)
 			for range 2 { // the second time, the reason must not have been added to the plugin's own status
 				calls.entries = nil
-				timeouts, status := f.RunPermitPlugins(t.Context(), newState(), newPod("p", 0), "n")
+				timeouts, status := f.RunPermitPlugins(t.Context(), newState(), objects.Pod("p").Build(), "n")
 				if diff := cmp.Diff(test.want, resultOf(status)); diff != "" {
 					t.Errorf("status (-want +got):\n%s", diff)
 				}
@@ -79,7 +80,7 @@ func TestRunPermitPlugins(t *testing.T) {
 					t.Errorf("%d plugins were called, want %d", got, test.calls)
 				}
 			}
-			if f.WillWaitOnPermit(newPod("p", 0)) {
+			if f.WillWaitOnPermit(objects.Pod("p").Build()) {
 				t.Error("Permit itself has made the pod wait")
 			}
 		})
@@ -139,7 +140,7 @@ func TestWaitOnPermit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				metrics := &recorder{}
 				f := build(t, runtime.Options{Metrics: metrics}, nil)
-				pod := newPod("p", 0)
+				pod := objects.Pod("p").Build()
 				waitFor(f, pod)
 				if !f.WillWaitOnPermit(pod) {
 					t.Error("the pod will not wait")
@@ -177,7 +178,7 @@ func TestOnPermitDecided(t *testing.T) {
 			clock := testclock.NewFakeClock(epoch())
 			metrics := &recorder{}
 			f := build(t, runtime.Options{Clock: clock, Metrics: metrics}, nil)
-			pod := newPod("p", 0)
+			pod := objects.Pod("p").Build()
 			waitFor(f, pod)
 			var got []result
 			if !f.OnPermitDecided(pod, func(status *fwk.Status) { got = append(got, resultOf(status)) }) {
@@ -209,7 +210,7 @@ func TestOnPermitDecided(t *testing.T) {
 
 func TestOnPermitDecidedAfterTheDecision(t *testing.T) {
 	f := build(t, runtime.Options{}, nil)
-	pod := newPod("p", 0)
+	pod := objects.Pod("p").Build()
 	if f.OnPermitDecided(pod, func(*fwk.Status) { t.Error("called for a pod that does not wait") }) {
 		t.Error("a pod that never waited waits")
 	}

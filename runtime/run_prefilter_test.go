@@ -14,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -95,7 +96,7 @@ func TestRunPreFilterPlugins(t *testing.T) {
 			plugins, names := fakes(&calls, test.plugins)
 			f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.PreFilter = enabled(names...) }, plugins...)
 			state := newState()
-			kept, status, narrowers := f.RunPreFilterPlugins(t.Context(), state, newPod("p", 0))
+			kept, status, narrowers := f.RunPreFilterPlugins(t.Context(), state, objects.Pod("p").Build())
 			if diff := cmp.Diff(test.want, resultOf(status)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -122,7 +123,7 @@ func emptyIsNil() cmp.Option {
 
 func TestPreFilterSeesTheNodesOfTheSnapshot(t *testing.T) {
 	f := build(t, runtime.Options{Snapshot: &snapshot{err: errors.New("gone")}}, nil)
-	_, status, _ := f.RunPreFilterPlugins(t.Context(), newState(), newPod("p", 0))
+	_, status, _ := f.RunPreFilterPlugins(t.Context(), newState(), objects.Pod("p").Build())
 	want := result{Code: fwk.Error, Message: "listing the nodes of the snapshot: gone"}
 	if diff := cmp.Diff(want, resultOf(status)); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
@@ -135,10 +136,10 @@ func TestPreFilterExtensions(t *testing.T) {
 		run    func(*runtime.Framework, fwk.CycleState) *fwk.Status
 	}{
 		"AddPod": {runtime.MethodAddPod, func(f *runtime.Framework, state fwk.CycleState) *fwk.Status {
-			return f.RunPreFilterExtensionAddPod(t.Context(), state, newPod("p", 0), podInfo(t, "other", 0), newNode("n"))
+			return f.RunPreFilterExtensionAddPod(t.Context(), state, objects.Pod("p").Build(), podInfo(t, "other", 0), newNode("n"))
 		}},
 		"RemovePod": {runtime.MethodRemovePod, func(f *runtime.Framework, state fwk.CycleState) *fwk.Status {
-			return f.RunPreFilterExtensionRemovePod(t.Context(), state, newPod("p", 0), podInfo(t, "other", 0), newNode("n"))
+			return f.RunPreFilterExtensionRemovePod(t.Context(), state, objects.Pod("p").Build(), podInfo(t, "other", 0), newNode("n"))
 		}},
 	}
 	for name, m := range methods {
@@ -191,7 +192,7 @@ func TestPreFilterExtensions(t *testing.T) {
 
 func podInfo(t testing.TB, name string, priority int32) *framework.PodInfo {
 	t.Helper()
-	info, err := framework.NewPodInfo(newPod(name, priority))
+	info, err := framework.NewPodInfo(objects.Pod(name).Priority(priority).Build())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -37,7 +38,7 @@ func TestRunReservePlugins(t *testing.T) {
 			var calls journal
 			plugins, names := fakes(&calls, test.plugins)
 			f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.Reserve = enabled(names...) }, plugins...)
-			status := f.RunReservePluginsReserve(t.Context(), newState(), newPod("p", 0), "n")
+			status := f.RunReservePluginsReserve(t.Context(), newState(), objects.Pod("p").Build(), "n")
 			if diff := cmp.Diff(test.want, resultOf(status)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -54,7 +55,7 @@ func TestUnreserveRunsAllPluginsBackwards(t *testing.T) {
 		&fake{name: "A", journal: &calls},
 		&fake{name: "B", journal: &calls, panics: map[runtime.Method]any{runtime.MethodUnreserve: "boom"}},
 		&fake{name: "C", journal: &calls})
-	f.RunReservePluginsUnreserve(t.Context(), newState(), newPod("p", 0), "n")
+	f.RunReservePluginsUnreserve(t.Context(), newState(), objects.Pod("p").Build(), "n")
 	if diff := cmp.Diff([]string{"C.Unreserve", "B.Unreserve", "A.Unreserve"}, calls.list()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}

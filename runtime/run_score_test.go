@@ -12,6 +12,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -43,7 +44,7 @@ func TestRunPreScorePlugins(t *testing.T) {
 			plugins, names := fakes(&calls, test.plugins)
 			f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.PreScore = enabled(names...) }, plugins...)
 			state := newState()
-			status := f.RunPreScorePlugins(t.Context(), state, newPod("p", 0), newNodes("n1"))
+			status := f.RunPreScorePlugins(t.Context(), state, objects.Pod("p").Build(), newNodes("n1"))
 			if diff := cmp.Diff(test.want, resultOf(status)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -206,7 +207,7 @@ func TestRunScorePlugins(t *testing.T) {
 				}, plugins...)
 				state := newState()
 				state.SetSkipScorePlugins(sets.New(test.skipped...))
-				got, status := f.RunScorePlugins(t.Context(), state, newPod("p", 0), newNodes("n1", "n2"))
+				got, status := f.RunScorePlugins(t.Context(), state, objects.Pod("p").Build(), newNodes("n1", "n2"))
 				if diff := cmp.Diff(test.wantStatus, resultOf(status)); diff != "" {
 					t.Errorf("status (-want +got):\n%s", diff)
 				}
@@ -222,7 +223,7 @@ func TestScoringEndsWithItsContext(t *testing.T) {
 	f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.Score = enabled("A") }, scorer("A", 1, 2))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, status := f.RunScorePlugins(ctx, newState(), newPod("p", 0), newNodes("n1", "n2"))
+	_, status := f.RunScorePlugins(ctx, newState(), objects.Pod("p").Build(), newNodes("n1", "n2"))
 	want := result{Code: fwk.Error, Message: "running Score plugins: context canceled"}
 	if diff := cmp.Diff(want, resultOf(status)); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
@@ -233,7 +234,7 @@ func TestScoreDoesNotAllocatePerNode(t *testing.T) {
 	f := build(t, runtime.Options{Parallelism: 1}, func(p *configv1.Plugins) { p.Score = enabled("A", "B") },
 		scoreOnly{"A", 1}, scoreOnly{"B", 2})
 	allocs := func(nodes []fwk.NodeInfo) float64 {
-		ctx, state, pod := t.Context(), newState(), newPod("p", 0)
+		ctx, state, pod := t.Context(), newState(), objects.Pod("p").Build()
 		return testing.AllocsPerRun(20, func() {
 			if _, status := f.RunScorePlugins(ctx, state, pod, nodes); status != nil {
 				t.Error(status)
@@ -270,7 +271,7 @@ func TestRunRawScore(t *testing.T) {
 			f := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.Score = enabled(names...) }, plugins...)
 			state := newState()
 			state.SetSkipScorePlugins(sets.New(test.skipped...))
-			got, status := f.RunRawScore(t.Context(), state, newPod("p", 0), newNode("n1"))
+			got, status := f.RunRawScore(t.Context(), state, objects.Pod("p").Build(), newNode("n1"))
 			if diff := cmp.Diff(test.status, resultOf(status)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -289,7 +290,7 @@ func TestNormalizeScores(t *testing.T) {
 		row("n1", 99, scores{{"A", 1}, {"Unknown", 1000}, {"B", 3}}, nil),
 		row("n2", 0, scores{{"B", 4}}, nil),
 	}
-	got, status := f.NormalizeScores(t.Context(), newState(), newPod("p", 0), raw)
+	got, status := f.NormalizeScores(t.Context(), newState(), objects.Pod("p").Build(), raw)
 	if status != nil {
 		t.Fatal(status)
 	}
@@ -302,7 +303,7 @@ func TestNormalizeScores(t *testing.T) {
 	}
 
 	bare := build(t, runtime.Options{}, nil)
-	got, status = bare.NormalizeScores(t.Context(), newState(), newPod("p", 0), raw)
+	got, status = bare.NormalizeScores(t.Context(), newState(), objects.Pod("p").Build(), raw)
 	if status != nil {
 		t.Fatal(status)
 	}
@@ -313,7 +314,7 @@ func TestNormalizeScores(t *testing.T) {
 
 	failing := build(t, runtime.Options{}, func(p *configv1.Plugins) { p.Score = enabled("A") },
 		returning("A", runtime.MethodNormalizeScore, fwk.Error, "broken"))
-	_, status = failing.NormalizeScores(t.Context(), newState(), newPod("p", 0), raw)
+	_, status = failing.NormalizeScores(t.Context(), newState(), objects.Pod("p").Build(), raw)
 	wantStatus := result{fwk.Error, `running Normalize on Score plugins: plugin "A" failed with: broken`, "A"}
 	if diff := cmp.Diff(wantStatus, resultOf(status)); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)

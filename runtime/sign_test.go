@@ -13,6 +13,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -83,7 +84,7 @@ func TestSignPod(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := build(t, test.options, test.set, test.plugins...)
-			got := f.SignPod(t.Context(), newPod("p", 0))
+			got := f.SignPod(t.Context(), objects.Pod("p").Build())
 			if diff := cmp.Diff(test.want, string(got)); diff != "" {
 				t.Errorf("signature (-want +got):\n%s", diff)
 			}
@@ -135,7 +136,7 @@ func TestHintClass(t *testing.T) {
 		"Absent":       {"", false},
 	}
 	for name, want := range tests {
-		class, ok := f.HintClass(t.Context(), name, newPod("p", 0))
+		class, ok := f.HintClass(t.Context(), name, objects.Pod("p").Build())
 		if class != want.class || ok != want.ok {
 			t.Errorf("%s: class %q, %v, want %q, %v", name, class, ok, want.class, want.ok)
 		}

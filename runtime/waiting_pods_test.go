@@ -10,6 +10,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -19,7 +20,7 @@ func TestWaitingPodsAreShared(t *testing.T) {
 	one := build(t, runtime.Options{WaitingPods: shared, Clock: clock}, nil)
 	other := build(t, runtime.Options{WaitingPods: shared, Clock: clock}, nil)
 	for _, name := range []string{"c", "a", "b"} {
-		waitFor(one, newPod(name, 0))
+		waitFor(one, objects.Pod(name).Build())
 	}
 	var order []string
 	other.IterateOverWaitingPods(func(pod fwk.WaitingPod) {
@@ -31,12 +32,12 @@ func TestWaitingPodsAreShared(t *testing.T) {
 	if diff := cmp.Diff([]string{"c", "a", "b"}, order); diff != "" {
 		t.Errorf("pods, in the order in which they began to wait (-want +got):\n%s", diff)
 	}
-	pod := other.GetWaitingPod("a")
+	pod := other.GetWaitingPod("default/a")
 	pod.Allow("A")
 	if diff := cmp.Diff([]string{"B"}, pod.GetPendingPlugins()); diff != "" {
 		t.Errorf("pending plugins (-want +got):\n%s", diff)
 	}
-	if absent := other.GetWaitingPod("d"); absent != nil {
+	if absent := other.GetWaitingPod("default/d"); absent != nil {
 		t.Errorf("a pod that does not wait is %v", absent)
 	}
 }
@@ -56,8 +57,8 @@ func TestDecisionsAreFinal(t *testing.T) {
 		for _, secondName := range []string{"reject", "preempt", "removed"} {
 			t.Run(firstName+", then "+secondName, func(t *testing.T) {
 				f := build(t, runtime.Options{}, nil)
-				waitFor(f, newPod("p", 0))
-				pod := f.GetWaitingPod("p")
+				waitFor(f, objects.Pod("p").Build())
+				pod := f.GetWaitingPod("default/p")
 				if !first(f, pod) {
 					t.Errorf("%s does not decide", firstName)
 				}
@@ -71,12 +72,12 @@ func TestDecisionsAreFinal(t *testing.T) {
 
 func TestRejectWaitingPod(t *testing.T) {
 	f := build(t, runtime.Options{}, nil)
-	if f.RejectWaitingPod("p") {
+	if f.RejectWaitingPod("default/p") {
 		t.Error("a pod that does not wait was rejected")
 	}
-	pod := newPod("p", 0)
+	pod := objects.Pod("p").Build()
 	waitFor(f, pod)
-	if !f.RejectWaitingPod("p") {
+	if !f.RejectWaitingPod("default/p") {
 		t.Error("a waiting pod was not rejected")
 	}
 	if diff := cmp.Diff(result{Code: fwk.Unschedulable, Message: "removed"}, resultOf(f.WaitOnPermit(t.Context(), pod))); diff != "" {
@@ -86,9 +87,9 @@ func TestRejectWaitingPod(t *testing.T) {
 
 func TestAddWaitingPodReplaces(t *testing.T) {
 	f := build(t, runtime.Options{}, nil)
-	pod := newPod("p", 0)
+	pod := objects.Pod("p").Build()
 	waitFor(f, pod)
-	first := f.GetWaitingPod("p")
+	first := f.GetWaitingPod("default/p")
 	var outcomes []string
 	f.OnPermitDecided(pod, func(*fwk.Status) { outcomes = append(outcomes, "first") })
 	waitFor(f, pod)
@@ -104,13 +105,13 @@ func TestAddWaitingPodReplaces(t *testing.T) {
 func TestTimersStopWithTheDecision(t *testing.T) {
 	clock := testclock.NewFakeClock(epoch())
 	f := build(t, runtime.Options{Clock: clock}, nil)
-	waitFor(f, newPod("allowed", 0))
-	waitFor(f, newPod("rejected", 0))
-	waitFor(f, newPod("preempted", 0))
-	f.GetWaitingPod("allowed").Allow("A")
-	f.GetWaitingPod("allowed").Allow("B")
-	f.GetWaitingPod("rejected").Reject("A", "no")
-	f.GetWaitingPod("preempted").Preempt("A", "no")
+	waitFor(f, objects.Pod("allowed").Build())
+	waitFor(f, objects.Pod("rejected").Build())
+	waitFor(f, objects.Pod("preempted").Build())
+	f.GetWaitingPod("default/allowed").Allow("A")
+	f.GetWaitingPod("default/allowed").Allow("B")
+	f.GetWaitingPod("default/rejected").Reject("A", "no")
+	f.GetWaitingPod("default/preempted").Preempt("A", "no")
 	if clock.HasWaiters() {
 		t.Errorf("%d timers still run", clock.Waiters())
 	}

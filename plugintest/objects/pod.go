@@ -131,7 +131,7 @@ func (b PodBuilder) Phase(phase v1.PodPhase) PodBuilder {
 }
 
 // Container adds a container that requests resources, given as pairs of a name and a quantity, such as "cpu", "500m".
-// Requests, Limits, Image and HostPort are about the container that was added last; without any they begin one called
+// Requests, Limits, Image and the methods for ports are about the container that was added last; without any they begin one called
 // main.
 func (b PodBuilder) Container(name string, requests ...string) PodBuilder {
 	return b.With(func(pod *v1.Pod) {
@@ -196,10 +196,12 @@ func (b PodBuilder) Image(image string) PodBuilder {
 
 // HostPort has the container listen on a TCP port of its node.
 func (b PodBuilder) HostPort(port int32) PodBuilder {
-	return b.With(func(pod *v1.Pod) {
-		c := container(pod)
-		c.Ports = append(c.Ports, v1.ContainerPort{ContainerPort: port, HostPort: port, Protocol: v1.ProtocolTCP})
-	})
+	return b.ContainerPort(v1.ContainerPort{ContainerPort: port, HostPort: port, Protocol: v1.ProtocolTCP})
+}
+
+// ContainerPort adds ports to the container.
+func (b PodBuilder) ContainerPort(ports ...v1.ContainerPort) PodBuilder {
+	return b.With(func(pod *v1.Pod) { container(pod).Ports = append(container(pod).Ports, ports...) })
 }
 
 // Volume adds a volume.
