@@ -13,15 +13,16 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestHotGettersDoNotAllocate covers what runs for every node, or for every event, of every attempt.
 func TestHotGettersDoNotAllocate(t *testing.T) {
 	n := framework.NewNodeInfo(richPod("p"))
-	n.SetNode(newNode("n", func(node *v1.Node) { node.Status.Allocatable = quantities("cpu", "8") }))
+	n.SetNode(objects.Node("n").Allocatable("cpu", "8").Build())
 	info := n.GetPods()[0]
 	info.CalculateResource()
-	queued := framework.NewQueuedPodInfo(newPod("q"), n.Node().CreationTimestamp.Time)
+	queued := framework.NewQueuedPodInfo(objects.Pod("q").Build(), n.Node().CreationTimestamp.Time)
 	state := framework.NewCycleState()
 	state.Write("PreFilterNodeResourcesFit", &number{1})
 	registered, happened := event(fwk.Node, fwk.Add|fwk.UpdateNodeLabel), event(fwk.Node, fwk.UpdateNodeLabel)
@@ -36,7 +37,7 @@ func TestHotGettersDoNotAllocate(t *testing.T) {
 			_ = n.GetPodsWithRequiredAntiAffinity()
 			_ = n.GetUsedPorts().CheckConflict("", "TCP", 80)
 			_ = n.GetImageStates()
-			_ = n.GetPVCRefCounts()["ns/data"]
+			_ = n.GetPVCRefCounts()["default/data"]
 			_ = n.GetGeneration()
 			_ = n.GetNodeDeclaredFeatures()
 		},
@@ -143,9 +144,9 @@ func BenchmarkCycleStateClone(b *testing.B) {
 func BenchmarkNodeInfoAddRemovePod(b *testing.B) {
 	n := framework.NewNodeInfo()
 	for i := range 30 {
-		n.AddPod(newPod(fmt.Sprint("p", i), withContainer("cpu", "100m", "memory", "1Mi")))
+		n.AddPod(objects.Pod(fmt.Sprint("p", i)).Container("a", "cpu", "100m", "memory", "1Mi").Build())
 	}
-	info, err := framework.NewPodInfo(newPod("p", withContainer("cpu", "1", "memory", "1Mi")))
+	info, err := framework.NewPodInfo(objects.Pod("p").Container("a", "cpu", "1", "memory", "1Mi").Build())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func BenchmarkNodeInfoAddRemovePod(b *testing.B) {
 func BenchmarkNodeInfoClone(b *testing.B) {
 	n := framework.NewNodeInfo()
 	for i := range 30 {
-		n.AddPod(newPod(fmt.Sprint("p", i), withContainer("cpu", "100m", "memory", "1Mi")))
+		n.AddPod(objects.Pod(fmt.Sprint("p", i)).Container("a", "cpu", "100m", "memory", "1Mi").Build())
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -170,7 +171,7 @@ func BenchmarkNodeInfoClone(b *testing.B) {
 }
 
 func BenchmarkPodRequests(b *testing.B) {
-	pod := newPod("p", withContainer("cpu", "1", "memory", "1Mi"), withContainer("cpu", "1", "memory", "1Mi"))
+	pod := objects.Pod("p").Container("a", "cpu", "1", "memory", "1Mi").Container("b", "cpu", "1", "memory", "1Mi").Build()
 	b.ReportAllocs()
 	for b.Loop() {
 		info, err := framework.NewPodInfo(pod)
@@ -182,8 +183,8 @@ func BenchmarkPodRequests(b *testing.B) {
 }
 
 func BenchmarkPodEvents(b *testing.B) {
-	before := newPod("p", withContainer("cpu", "1", "memory", "1Mi"))
-	after := newPod("p", withContainer("cpu", "2", "memory", "1Mi"))
+	before := objects.Pod("p").Container("a", "cpu", "1", "memory", "1Mi").Build()
+	after := objects.Pod("p").Container("a", "cpu", "2", "memory", "1Mi").Build()
 	b.ReportAllocs()
 	for b.Loop() {
 		framework.PodEvents(before, after, true)

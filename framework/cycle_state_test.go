@@ -14,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // number is state that every clone has a copy of.
@@ -131,7 +132,7 @@ func TestPodsToActivateIsShared(t *testing.T) {
 	}
 	inClone := data.(*framework.PodsToActivate)
 	inClone.Lock()
-	inClone.Map["ns/p"] = newPod("p")
+	inClone.Map["default/p"] = objects.Pod("p").Build()
 	inClone.Unlock()
 	if len(wanted.Map) != 1 {
 		t.Errorf("the original has %d pods, want the one that was put into the clone", len(wanted.Map))

@@ -13,6 +13,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestFitErrorText(t *testing.T) {
@@ -87,7 +88,7 @@ func TestFitErrorText(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			err := &framework.FitError{Pod: newPod("p"), NumAllNodes: test.nodes, Diagnosis: test.diagnosis}
+			err := &framework.FitError{Pod: objects.Pod("p").Build(), NumAllNodes: test.nodes, Diagnosis: test.diagnosis}
 			if diff := cmp.Diff(test.want, err.Error()); diff != "" {
 				t.Errorf("text (-want +got):\n%s", diff)
 			}

@@ -14,10 +14,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestHintObjects(t *testing.T) {
-	a, b := newNode("a"), newNode("b")
+	a, b := objects.Node("a").Build(), objects.Node("b").Build()
 	var noNode *v1.Node
 	tombstone := func(obj any) clientcache.DeletedFinalStateUnknown {
 		return clientcache.DeletedFinalStateUnknown{Key: "a", Obj: obj}
@@ -35,8 +36,8 @@ func TestHintObjects(t *testing.T) {
 		{name: "typed nil", old: noNode, new: noNode},
 		{name: "tombstone", old: tombstone(a), wantOld: a},
 		{name: "empty tombstone", old: tombstone(nil)},
-		{name: "tombstone of another type", old: tombstone(newPod("p")), wantErr: "old object of the event: expected *v1.Node, got *v1.Pod"},
-		{name: "old object of another type", old: newPod("p"), new: b, wantErr: "old object of the event: expected *v1.Node, got *v1.Pod"},
+		{name: "tombstone of another type", old: tombstone(objects.Pod("p").Build()), wantErr: "old object of the event: expected *v1.Node, got *v1.Pod"},
+		{name: "old object of another type", old: objects.Pod("p").Build(), new: b, wantErr: "old object of the event: expected *v1.Node, got *v1.Pod"},
 		{name: "new object of another type", old: a, new: "text", wantErr: "new object of the event: expected *v1.Node, got string"},
 		{name: "a value instead of a pointer", new: *b, wantErr: "new object of the event: expected *v1.Node, got v1.Node"},
 		{name: "a new object is no tombstone", new: tombstone(a), wantErr: "new object of the event: expected *v1.Node, got cache.DeletedFinalStateUnknown"},
@@ -56,7 +57,7 @@ func TestHintObjects(t *testing.T) {
 
 func TestHintFor(t *testing.T) {
 	broken := errors.New("broken")
-	waiting, before, after := newPod("waiting"), newNode("before"), newNode("after")
+	waiting, before, after := objects.Pod("waiting").Build(), objects.Node("before").Build(), objects.Node("after").Build()
 	calls := 0
 	hint := framework.HintFor(func(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
 		calls++

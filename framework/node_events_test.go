@@ -12,13 +12,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestNodeEvents(t *testing.T) {
 	type changes = []func(*v1.Node)
+	bare := func(changes changes) *v1.Node { // which has nothing that a node usually has
+		node := &v1.Node{}
+		for _, change := range changes {
+			change(node)
+		}
+		return node
+	}
 	set := func(change func(*v1.Node)) changes { return changes{change} }
 	allocatable := func(pairs ...string) changes {
-		return set(func(node *v1.Node) { node.Status.Allocatable = quantities(pairs...) })
+		return set(func(node *v1.Node) { node.Status.Allocatable = objects.Resources(pairs...) })
 	}
 	taints := func(keys ...string) changes {
 		return set(func(node *v1.Node) {
@@ -61,8 +69,8 @@ func TestNodeEvents(t *testing.T) {
 		{name: "allocatable down", old: allocatable("cpu", "2"), new: allocatable("cpu", "1"), want: []string{"UpdateNodeAllocatable"}},
 		{name: "allocatable, new resource", new: allocatable("cpu", "0"), want: []string{"UpdateNodeAllocatable"}},
 		{name: "allocatable, written another way", old: allocatable("cpu", "1"), new: allocatable("cpu", "1000m")},
-		{name: "allocatable, nil and empty", new: allocatable()},
-		{name: "capacity", new: set(func(node *v1.Node) { node.Status.Capacity = quantities("cpu", "1") })},
+		{name: "allocatable, nil and empty", new: set(func(node *v1.Node) { node.Status.Allocatable = v1.ResourceList{} })},
+		{name: "capacity", new: set(func(node *v1.Node) { node.Status.Capacity = objects.Resources("cpu", "1") })},
 		{name: "label", new: labelled, want: []string{"UpdateNodeLabel"}},
 		{name: "labels, nil and empty", new: set(func(node *v1.Node) { node.Labels = map[string]string{} })},
 		{name: "taint added", old: taints("a"), new: taints("a", "b"), want: []string{"UpdateNodeTaint"}},
@@ -117,7 +125,7 @@ func TestNodeEvents(t *testing.T) {
 			for _, action := range test.want {
 				want = append(want, "Node"+action)
 			}
-			got := labels(framework.NodeEvents(newNode("n", test.old...), newNode("n", test.new...)))
+			got := labels(framework.NodeEvents(bare(test.old), bare(test.new)))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("NodeEvents (-want +got):\n%s", diff)
 			}

@@ -16,14 +16,15 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // busyNode is a node with something in everything that a node info has.
 func busyNode() *framework.NodeInfo {
 	n := framework.NewNodeInfo()
-	n.SetNode(newNode("n", func(node *v1.Node) {
-		node.Status.Allocatable = quantities("cpu", "8", "example.com/gpu", "4")
-	}))
+	n.SetNode(objects.Node("n").With(func(node *v1.Node) {
+		node.Status.Allocatable = objects.Resources("cpu", "8", "example.com/gpu", "4")
+	}).Build())
 	for _, name := range []string{"c", "a", "d", "b"} {
 		n.AddPod(richPod(name))
 	}
@@ -38,7 +39,7 @@ func abuse(n fwk.NodeInfo) {
 		slices.SortFunc(pods, func(a, b fwk.PodInfo) int { return strings.Compare(a.GetPod().Name, b.GetPod().Name) })
 	}
 	for _, r := range []fwk.Resource{n.GetRequested(), n.GetNonZeroRequested(), n.GetAllocatable()} {
-		r.SetMaxResource(quantities("cpu", "100", "example.com/gpu", "100"))
+		r.SetMaxResource(objects.Resources("cpu", "100", "example.com/gpu", "100"))
 	}
 	n.GetUsedPorts().Add("", "UDP", 53)
 	for _, image := range n.GetImageStates() {
@@ -147,7 +148,7 @@ func TestChangesOfACopyCount(t *testing.T) {
 	copied := n.Snapshot()
 	requested := copied.GetRequested()
 	before := requested.GetMilliCPU()
-	requested.SetMaxResource(quantities("cpu", "50"))
+	requested.SetMaxResource(objects.Resources("cpu", "50"))
 	copied.AddPodInfo(n.GetPods()[0])
 	use := n.GetPods()[0].CalculateResource().Resource.GetMilliCPU()
 	for what, got := range map[string]fwk.Resource{
@@ -184,13 +185,15 @@ func TestImageNodesStayTheCallers(t *testing.T) {
 // TestRequestsOfAPodAreTheCallers: a plugin that changes what it was told a pod takes changes it for no node, and for no
 // other pod that asks for the same.
 func TestRequestsOfAPodAreTheCallers(t *testing.T) {
-	asking := withContainer("cpu", "1", "example.com/gpu", "1")
-	n := framework.NewNodeInfo(newPod("a", asking), newPod("b", asking))
-	want := framework.NewNodeInfo(newPod("b", asking))
-	for _, pod := range n.GetPods()[:1] {
-		pod.CalculateResource().Resource.SetMaxResource(quantities("cpu", "100", "example.com/gpu", "100"))
+	asking := func(name string) *v1.Pod {
+		return objects.Pod(name).Requests("cpu", "1", "example.com/gpu", "1").Build()
 	}
-	if err := n.RemovePod(klog.Logger{}, newPod("a")); err != nil {
+	n := framework.NewNodeInfo(asking("a"), asking("b"))
+	want := framework.NewNodeInfo(asking("b"))
+	for _, pod := range n.GetPods()[:1] {
+		pod.CalculateResource().Resource.SetMaxResource(objects.Resources("cpu", "100", "example.com/gpu", "100"))
+	}
+	if err := n.RemovePod(klog.Logger{}, objects.Pod("a").Build()); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(viewNode(want), viewNode(n)); diff != "" {

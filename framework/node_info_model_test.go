@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestNodeInfoModel adds and removes random pods, on an original, on clones of it and on successors, and compares each
@@ -68,18 +69,19 @@ func randomNodePod(random *rand.Rand, step int) *v1.Pod {
 	if random.IntN(2) == 0 {
 		pod.UID = types.UID("uid-" + strconv.Itoa(step))
 	}
+	builder := objects.PodFrom(pod)
 	if random.IntN(3) == 0 {
-		withContainer()(pod)
-		withPort(v1.ContainerPort{HostPort: int32(step + 1), HostIP: []string{"", "10.0.0.1"}[random.IntN(2)]})(pod)
+		builder = builder.Container("server").
+			ContainerPort(v1.ContainerPort{HostPort: int32(step + 1), HostIP: []string{"", "10.0.0.1"}[random.IntN(2)]})
 	}
 	for range random.IntN(3) {
-		withClaims("claim-" + strconv.Itoa(random.IntN(3)))(pod)
+		builder = builder.PersistentVolumeClaim("claim-" + strconv.Itoa(random.IntN(3)))
 	}
 	switch random.IntN(4) {
 	case 0:
-		withAffinity(&v1.PodAffinity{})(pod)
+		builder = builder.With(withAffinity(&v1.PodAffinity{}))
 	case 1:
-		withAntiAffinity(&v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term("zone", "a")}})(pod)
+		builder = builder.PodAntiAffinity("zone", "app=a")
 	}
-	return pod
+	return builder.Build()
 }

@@ -13,13 +13,14 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestSucceedingANodeInfoIsCheap does what the cache does for a decision: the node info that a snapshot has is succeeded by
 // one with another pod.
 func TestSucceedingANodeInfoIsCheap(t *testing.T) {
 	n := framework.NewNodeInfo()
-	info, err := framework.NewPodInfo(newPod("another", withContainer("cpu", "1"), withPort(v1.ContainerPort{ContainerPort: 80})))
+	info, err := framework.NewPodInfo(objects.Pod("another").Container("a", "cpu", "1").ContainerPort(v1.ContainerPort{ContainerPort: 80}).Build())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestSucceedingANodeInfoIsCheap(t *testing.T) {
 }
 
 func TestFreezingANodeInfoIsNoChange(t *testing.T) {
-	n := framework.NewNodeInfo(newPod("p"))
+	n := framework.NewNodeInfo(objects.Pod("p").Build())
 	generation := n.GetGeneration()
 	n.Freeze(map[string]*fwk.ImageStateSummary{"nginx": {Size: 7, NumNodes: 2}})
 	next := n.Successor()
@@ -52,14 +53,14 @@ func TestFreezingANodeInfoIsNoChange(t *testing.T) {
 // TestFrozenNodeInfosAreReadTogether is for the race detector: a frozen node info is cloned and read while its successor
 // changes.
 func TestFrozenNodeInfosAreReadTogether(t *testing.T) {
-	pods := []*v1.Pod{richPod("a"), richPod("b"), newPod("c")} // then there is room for a fourth
+	pods := []*v1.Pod{richPod("a"), richPod("b"), objects.Pod("c").Build()} // then there is room for a fourth
 	n, want := framework.NewNodeInfo(pods...), viewNode(framework.NewNodeInfo(pods...))
 	n.Freeze(nil)
 	var readers sync.WaitGroup
 	for range 2 {
 		readers.Go(func() {
 			clone := n.Clone()
-			clone.AddPod(newPod("mine"))
+			clone.AddPod(objects.Pod("mine").Build())
 			_ = append(n.GetPods(), nil)
 			if diff := cmp.Diff(want, viewNode(n)); diff != "" {
 				t.Errorf("the frozen node info (-want +got):\n%s", diff)
@@ -67,7 +68,7 @@ func TestFrozenNodeInfosAreReadTogether(t *testing.T) {
 		})
 	}
 	next := n.Successor()
-	next.AddPod(newPod("d"))
+	next.AddPod(objects.Pod("d").Build())
 	if err := next.RemovePod(klog.Logger{}, richPod("a")); err != nil {
 		t.Error(err)
 	}

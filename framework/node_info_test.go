@@ -18,6 +18,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // nodeView is everything that a node info says, in comparable form. Lists of pods are sorted, because their order is
@@ -87,38 +88,37 @@ func podNames(infos []fwk.PodInfo) []string {
 
 // richPod has something of everything that a node info counts.
 func richPod(name string) *v1.Pod {
-	return newPod(name,
-		withContainer("cpu", "1", "ephemeral-storage", "5", "example.com/gpu", "1"),
-		withPort(v1.ContainerPort{HostPort: 80}),
-		withPort(v1.ContainerPort{HostPort: 53, HostIP: "10.0.0.1", Protocol: v1.ProtocolUDP}),
-		withClaims("data", "logs", "data"),
-		withAffinity(&v1.PodAffinity{}),
-		withAntiAffinity(&v1.PodAntiAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term("zone", "web")}}))
+	return objects.Pod(name).
+		Container("a", "cpu", "1", "ephemeral-storage", "5", "example.com/gpu", "1").
+		ContainerPort(v1.ContainerPort{HostPort: 80}).
+		ContainerPort(v1.ContainerPort{HostPort: 53, HostIP: "10.0.0.1", Protocol: v1.ProtocolUDP}).
+		PersistentVolumeClaim("data", "logs", "data").
+		With(withAffinity(&v1.PodAffinity{})).
+		PodAntiAffinity("zone", "app=web").Build()
 }
 
 func TestNodeInfoAggregates(t *testing.T) {
 	preferred := []v1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term("zone", "web")}}
 	n := framework.NewNodeInfo(
 		richPod("rich"),
-		newPod("plain", withContainer("memory", "1Mi")),
-		newPod("preferring", withContainer("cpu", "1", "memory", "1Mi"),
-			withAntiAffinity(&v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferred})),
-		newPod("broken", withContainer("cpu", "0", "memory", "0"), withAntiAffinity(&v1.PodAntiAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{brokenTerm()}})),
-		newPod("choosy", withContainer("cpu", "0", "memory", "0"), func(pod *v1.Pod) { affinityOf(pod).NodeAffinity = &v1.NodeAffinity{} }),
+		objects.Pod("plain").Container("a", "memory", "1Mi").Build(),
+		objects.Pod("preferring").Container("a", "cpu", "1", "memory", "1Mi").
+			With(withAntiAffinity(&v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferred})).Build(),
+		objects.Pod("broken").Container("a", "cpu", "0", "memory", "0").With(withAntiAffinity(&v1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{brokenTerm()}})).Build(),
+		objects.Pod("choosy").Container("a", "cpu", "0", "memory", "0").With(func(pod *v1.Pod) { affinityOf(pod).NodeAffinity = &v1.NodeAffinity{} }).Build(),
 	)
-	n.SetNode(newNode("n", func(node *v1.Node) {
-		node.Status.Allocatable = quantities("cpu", "8", "memory", "1Gi", "pods", "110", "example.com/gpu", "4", "cores", "9")
-		node.Status.Capacity = quantities("cpu", "80")
+	n.SetNode(objects.Node("n").With(func(node *v1.Node) {
+		node.Status.Allocatable = objects.Resources("cpu", "8", "memory", "1Gi", "pods", "110", "example.com/gpu", "4", "cores", "9")
+		node.Status.Capacity = objects.Resources("cpu", "80")
 		node.Status.DeclaredFeatures = []string{"AFeatureNobodyKnows", knownFeature()}
-	}))
+	}).Build())
 	n.SetImageStates(map[string]*fwk.ImageStateSummary{"nginx": {Size: 7, Nodes: sets.New("n", "m")}})
 	want := nodeView{
 		Node:             "n",
-		Pods:             []string{"ns/broken", "ns/choosy", "ns/plain", "ns/preferring", "ns/rich"},
-		WithAffinity:     []string{"ns/broken", "ns/preferring", "ns/rich"},
-		WithAntiAffinity: []string{"ns/rich"},
+		Pods:             []string{"default/broken", "default/choosy", "default/plain", "default/preferring", "default/rich"},
+		WithAffinity:     []string{"default/broken", "default/preferring", "default/rich"},
+		WithAntiAffinity: []string{"default/rich"},
 		Ports: fwk.HostPortInfo{
 			"0.0.0.0":  {fwk.ProtocolPort{Protocol: "TCP", Port: 80}: {}},
 			"10.0.0.1": {fwk.ProtocolPort{Protocol: "UDP", Port: 53}: {}},
@@ -129,7 +129,7 @@ func TestNodeInfoAggregates(t *testing.T) {
 		Allocatable: framework.Resource{MilliCPU: 8000, Memory: 1024 * mebibyte, AllowedPodNumber: 110,
 			ScalarResources: map[v1.ResourceName]int64{"example.com/gpu": 4}},
 		Images:            map[string]fwk.ImageStateSummary{"nginx": {Size: 7, Nodes: sets.New("n", "m")}},
-		Claims:            map[string]int{"ns/data": 2, "ns/logs": 1},
+		Claims:            map[string]int{"default/data": 2, "default/logs": 1},
 		Features:          []string{knownFeature()},
 		FeaturesAreMapped: true,
 	}
@@ -143,7 +143,7 @@ func knownFeature() string { return features.AllFeatures[0].Name() }
 func TestNodeInfoRemovalRestoresTheEmptyAggregate(t *testing.T) {
 	n := framework.NewNodeInfo()
 	empty := viewNode(n)
-	pods := []*v1.Pod{richPod("a"), newPod("b"), richPod("c")}
+	pods := []*v1.Pod{richPod("a"), objects.Pod("b").Build(), richPod("c")}
 	for _, pod := range pods {
 		n.AddPod(pod)
 	}
@@ -162,9 +162,9 @@ func TestNodeInfoRemovalRestoresTheEmptyAggregate(t *testing.T) {
 
 // TestRemovePodSubtractsWhatWasAdded changes the pod while it is on the node.
 func TestRemovePodSubtractsWhatWasAdded(t *testing.T) {
-	pod := newPod("p", withContainer("cpu", "1"))
+	pod := objects.Pod("p").Container("a", "cpu", "1").Build()
 	n := framework.NewNodeInfo(pod)
-	smaller := newPod("p", withContainer("cpu", "500m"))
+	smaller := objects.Pod("p").Container("a", "cpu", "500m").Build()
 	if err := n.RemovePod(klog.Logger{}, smaller); err != nil {
 		t.Fatal(err)
 	}
@@ -174,24 +174,24 @@ func TestRemovePodSubtractsWhatWasAdded(t *testing.T) {
 }
 
 func TestRemovePodThatIsNotThere(t *testing.T) {
-	here := newPod("here")
-	reborn := newPod("here")
+	here := objects.Pod("here").Build()
+	reborn := objects.Pod("here").Build()
 	reborn.UID = "another"
-	twin := newPod("twin")
+	twin := objects.Pod("twin").Build()
 	twin.UID = here.UID
 	tests := []struct {
 		name   string
 		remove *v1.Pod
 		want   string
 	}{
-		{"other name", newPod("gone"), `no pod ns/gone with UID "gone" on node n`},
-		{"same name, other UID", reborn, `no pod ns/here with UID "another" on node n`},
-		{"same UID, other name", twin, `no pod ns/twin with UID "here" on node n`},
+		{"other name", objects.Pod("gone").Build(), `no pod default/gone with UID "default/gone" on node n`},
+		{"same name, other UID", reborn, `no pod default/here with UID "another" on node n`},
+		{"same UID, other name", twin, `no pod default/twin with UID "default/here" on node n`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			n := framework.NewNodeInfo(here)
-			n.SetNode(newNode("n"))
+			n.SetNode(objects.Node("n").Build())
 			before, generation := viewNode(n), n.GetGeneration()
 			if err := n.RemovePod(klog.Logger{}, test.remove); err == nil || err.Error() != test.want {
 				t.Errorf("RemovePod = %v, want %s", err, test.want)
@@ -208,12 +208,12 @@ func TestRemovePodThatIsNotThere(t *testing.T) {
 
 // TestRemovePodWithoutUID tells pods of hand-written manifests apart.
 func TestRemovePodWithoutUID(t *testing.T) {
-	anonymous := func(name string) *v1.Pod { return newPod(name, func(pod *v1.Pod) { pod.UID = "" }) }
+	anonymous := func(name string) *v1.Pod { return objects.Pod(name).With(func(pod *v1.Pod) { pod.UID = "" }).Build() }
 	n := framework.NewNodeInfo(anonymous("a"), anonymous("b"))
 	if err := n.RemovePod(klog.Logger{}, anonymous("b")); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"ns/a"}, podNames(n.GetPods())); diff != "" {
+	if diff := cmp.Diff([]string{"default/a"}, podNames(n.GetPods())); diff != "" {
 		t.Errorf("pods left (-want +got):\n%s", diff)
 	}
 }
@@ -236,17 +236,17 @@ func TestNodeInfoGenerations(t *testing.T) {
 		name   string
 		change func(*framework.NodeInfo)
 	}{
-		{"AddPod", func(n *framework.NodeInfo) { n.AddPod(newPod("p")) }},
+		{"AddPod", func(n *framework.NodeInfo) { n.AddPod(objects.Pod("p").Build()) }},
 		{"AddPodInfo", func(n *framework.NodeInfo) {
-			info, _ := framework.NewPodInfo(newPod("q"))
+			info, _ := framework.NewPodInfo(objects.Pod("q").Build())
 			n.AddPodInfo(info)
 		}},
 		{"RemovePod", func(n *framework.NodeInfo) {
-			if err := n.RemovePod(klog.Logger{}, newPod("p")); err != nil {
+			if err := n.RemovePod(klog.Logger{}, objects.Pod("p").Build()); err != nil {
 				t.Error(err)
 			}
 		}},
-		{"SetNode", func(n *framework.NodeInfo) { n.SetNode(newNode("n")) }},
+		{"SetNode", func(n *framework.NodeInfo) { n.SetNode(objects.Node("n").Build()) }},
 		{"SetImageStates", func(n *framework.NodeInfo) { n.SetImageStates(nil) }},
 		{"RemoveNode", func(n *framework.NodeInfo) { n.RemoveNode() }},
 	}
@@ -263,7 +263,7 @@ func TestNodeInfoGenerations(t *testing.T) {
 	if clone.GetGeneration() != a.GetGeneration() {
 		t.Errorf("clone has generation %d, want that of the original, %d", clone.GetGeneration(), a.GetGeneration())
 	}
-	clone.AddPod(newPod("p"))
+	clone.AddPod(objects.Pod("p").Build())
 	if clone.GetGeneration() <= last {
 		t.Errorf("a changed clone has generation %d, not above %d", clone.GetGeneration(), last)
 	}
@@ -272,14 +272,14 @@ func TestNodeInfoGenerations(t *testing.T) {
 // TestCopyingANodeInfoIsCheap has a node with many pods copied, and a pod assumed on it, as with every decision.
 func TestCopyingANodeInfoIsCheap(t *testing.T) {
 	n := framework.NewNodeInfo()
-	n.SetNode(newNode("n"))
+	n.SetNode(objects.Node("n").Build())
 	for i := range 100 {
-		n.AddPod(newPod(fmt.Sprint(i), withContainer("cpu", "1", "example.com/gpu", "1"), withPort(v1.ContainerPort{HostPort: int32(i + 1)}), withClaims("data")))
+		n.AddPod(objects.Pod(fmt.Sprint(i)).Container("a", "cpu", "1", "example.com/gpu", "1").ContainerPort(v1.ContainerPort{HostPort: int32(i + 1)}).PersistentVolumeClaim("data").Build())
 	}
 	if got := testing.AllocsPerRun(100, func() { n.Clone() }); got > 1 {
 		t.Errorf("copying a node with 100 pods makes %v allocations, want 1", got)
 	}
-	info, err := framework.NewPodInfo(newPod("another", withContainer("cpu", "1")))
+	info, err := framework.NewPodInfo(objects.Pod("another").Container("a", "cpu", "1").Build())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,10 +307,10 @@ func TestNodeInfoZeroValue(t *testing.T) {
 
 func TestNodeInfoGhost(t *testing.T) {
 	n := framework.NewNodeInfo(richPod("p"))
-	n.SetNode(newNode("n", func(node *v1.Node) {
-		node.Status.Allocatable = quantities("cpu", "8")
+	n.SetNode(objects.Node("n").With(func(node *v1.Node) {
+		node.Status.Allocatable = objects.Resources("cpu", "8")
 		node.Status.DeclaredFeatures = []string{knownFeature()}
-	}))
+	}).Build())
 	n.SetImageStates(map[string]*fwk.ImageStateSummary{"nginx": {}})
 	n.RemoveNode()
 	if diff := cmp.Diff(viewNode(framework.NewNodeInfo(richPod("p"))), viewNode(n)); diff != "" {
@@ -324,20 +324,20 @@ func TestNodeInfoGhost(t *testing.T) {
 // TestNodeInfoClone changes a clone in every way and looks at the original, and the other way around.
 func TestNodeInfoClone(t *testing.T) {
 	fresh := func() *framework.NodeInfo {
-		n := framework.NewNodeInfo(richPod("a"), richPod("b"), newPod("c"))
-		n.SetNode(newNode("n", func(node *v1.Node) { node.Status.Allocatable = quantities("cpu", "8", "example.com/gpu", "1") }))
+		n := framework.NewNodeInfo(richPod("a"), richPod("b"), objects.Pod("c").Build())
+		n.SetNode(objects.Node("n").Allocatable("cpu", "8", "example.com/gpu", "1").Build())
 		n.SetImageStates(map[string]*fwk.ImageStateSummary{"nginx": {Size: 7, NumNodes: 2}})
 		return n
 	}
 	spoil := func(n *framework.NodeInfo) {
 		for _, pod := range []string{"a", "c"} {
-			if err := n.RemovePod(klog.Logger{}, newPod(pod)); err != nil {
+			if err := n.RemovePod(klog.Logger{}, objects.Pod(pod).Build()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		n.AddPod(newPod("d", withContainer("example.com/gpu", "5"), withPort(v1.ContainerPort{HostPort: 81}), withClaims("more", "data")))
+		n.AddPod(objects.Pod("d").Container("a", "example.com/gpu", "5").ContainerPort(v1.ContainerPort{HostPort: 81}).PersistentVolumeClaim("more", "data").Build())
 		n.SetImageStates(map[string]*fwk.ImageStateSummary{"busybox": {}})
-		n.SetNode(newNode("m"))
+		n.SetNode(objects.Node("m").Build())
 	}
 	want := viewNode(fresh())
 
@@ -376,9 +376,9 @@ func TestNodeInfoCloneImages(t *testing.T) {
 }
 
 func TestNodeInfoString(t *testing.T) {
-	n := framework.NewNodeInfo(newPod("p"))
-	n.SetNode(newNode("n"))
-	for _, part := range []string{"node n", "[ns/p]"} {
+	n := framework.NewNodeInfo(objects.Pod("p").Build())
+	n.SetNode(objects.Node("n").Build())
+	for _, part := range []string{"node n", "[default/p]"} {
 		if got := n.String(); !strings.Contains(got, part) {
 			t.Errorf("String = %q, want it to contain %q", got, part)
 		}

@@ -13,6 +13,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // nodeList lists nodes by name. The interface is there for the methods that no test calls.
@@ -41,7 +42,7 @@ func (l nodeList) Get(name string) (fwk.NodeInfo, error) {
 
 func nodeInfo(name string) fwk.NodeInfo {
 	n := framework.NewNodeInfo()
-	n.SetNode(newNode(name))
+	n.SetNode(objects.Node(name).Build())
 	return n
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // labels returns what the metrics call the events.
@@ -24,24 +25,6 @@ func labels(events []fwk.ClusterEvent) []string {
 }
 
 func TestPodEvents(t *testing.T) {
-	type changes = []func(*v1.Pod)
-	labelled := func(app string) func(*v1.Pod) {
-		return func(pod *v1.Pod) { pod.Labels = map[string]string{"app": app} }
-	}
-	gated := func(names ...string) func(*v1.Pod) {
-		return func(pod *v1.Pod) {
-			for _, name := range names {
-				pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: name})
-			}
-		}
-	}
-	tolerating := func(keys ...string) func(*v1.Pod) {
-		return func(pod *v1.Pod) {
-			for _, key := range keys {
-				pod.Spec.Tolerations = append(pod.Spec.Tolerations, v1.Toleration{Key: key})
-			}
-		}
-	}
 	claims := func(pairs ...string) func(*v1.Pod) {
 		return func(pod *v1.Pod) {
 			for i := 0; i < len(pairs); i += 2 {
@@ -60,102 +43,102 @@ func TestPodEvents(t *testing.T) {
 	}
 	tests := []struct {
 		name     string
-		old, new changes
+		old, new objects.PodBuilder
 		want     []string // without the resource
 	}{
 		{name: "nothing", want: []string{"Update"}},
 		{
 			name: "a change of no specific kind",
-			new:  changes{func(pod *v1.Pod) { pod.Annotations = map[string]string{"a": "b"} }},
+			new:  objects.Pod("").With(func(pod *v1.Pod) { pod.Annotations = map[string]string{"a": "b"} }),
 			want: []string{"Update"},
 		},
-		{name: "label added", new: changes{labelled("a")}, want: []string{"UpdatePodLabel"}},
-		{name: "label changed", old: changes{labelled("a")}, new: changes{labelled("b")}, want: []string{"UpdatePodLabel"}},
-		{name: "same labels", old: changes{labelled("a")}, new: changes{labelled("a")}, want: []string{"Update"}},
+		{name: "label added", new: objects.Pod("").Label("app", "a"), want: []string{"UpdatePodLabel"}},
+		{name: "label changed", old: objects.Pod("").Label("app", "a"), new: objects.Pod("").Label("app", "b"), want: []string{"UpdatePodLabel"}},
+		{name: "same labels", old: objects.Pod("").Label("app", "a"), new: objects.Pod("").Label("app", "a"), want: []string{"Update"}},
 		{
 			name: "no labels and empty labels are the same",
-			new:  changes{func(pod *v1.Pod) { pod.Labels = map[string]string{} }},
+			new:  objects.Pod("").With(func(pod *v1.Pod) { pod.Labels = map[string]string{} }),
 			want: []string{"Update"},
 		},
 		{
 			name: "scale down",
-			old:  changes{withContainer("cpu", "2", "memory", "1Mi")}, new: changes{withContainer("cpu", "1", "memory", "1Mi")},
+			old:  objects.Pod("").Container("a", "cpu", "2", "memory", "1Mi"), new: objects.Pod("").Container("a", "cpu", "1", "memory", "1Mi"),
 			want: []string{"UpdatePodScaleDown"},
 		},
 		{
 			name: "scale down by less than a unit",
-			old:  changes{withContainer("cpu", "2m")}, new: changes{withContainer("cpu", "1m")},
+			old:  objects.Pod("").Container("a", "cpu", "2m"), new: objects.Pod("").Container("a", "cpu", "1m"),
 			want: []string{"UpdatePodScaleDown"},
 		},
 		{
 			name: "scale up",
-			old:  changes{withContainer("cpu", "1")}, new: changes{withContainer("cpu", "2")},
+			old:  objects.Pod("").Container("a", "cpu", "1"), new: objects.Pod("").Container("a", "cpu", "2"),
 			want: []string{"UpdatePodScaleUp"},
 		},
 		{
 			name: "a resource disappears",
-			old:  changes{withContainer("cpu", "1", "example.com/gpu", "0")}, new: changes{withContainer("cpu", "1")},
+			old:  objects.Pod("").Container("a", "cpu", "1", "example.com/gpu", "0"), new: objects.Pod("").Container("a", "cpu", "1"),
 			want: []string{"UpdatePodScaleDown"},
 		},
 		{
 			name: "a resource appears",
-			old:  changes{withContainer()}, new: changes{withContainer("memory", "0")},
+			old:  objects.Pod("").Container("a"), new: objects.Pod("").Container("a", "memory", "0"),
 			want: []string{"UpdatePodScaleUp"},
 		},
 		{
 			name: "one resource down, another up",
-			old:  changes{withContainer("cpu", "1", "memory", "1Mi")}, new: changes{withContainer("cpu", "2", "memory", "1Ki")},
+			old:  objects.Pod("").Container("a", "cpu", "1", "memory", "1Mi"), new: objects.Pod("").Container("a", "cpu", "2", "memory", "1Ki"),
 			want: []string{"UpdatePodScaleDown", "UpdatePodScaleUp"},
 		},
 		{
 			name: "a change below the maximum of the init containers",
-			old:  changes{withInit("cpu", "4"), withContainer("cpu", "2")}, new: changes{withInit("cpu", "4"), withContainer("cpu", "1")},
+			old:  objects.Pod("").InitContainer("init", "cpu", "4").Container("a", "cpu", "2"), new: objects.Pod("").InitContainer("init", "cpu", "4").Container("a", "cpu", "1"),
 			want: []string{"Update"},
 		},
 		{
 			name: "pod-level scale up",
-			old:  changes{withPodRequests("cpu", "1"), withContainer()}, new: changes{withPodRequests("cpu", "2"), withContainer()},
+			old:  objects.Pod("").PodRequests("cpu", "1").Container("a"), new: objects.Pod("").PodRequests("cpu", "2").Container("a"),
 			want: []string{"UpdatePodScaleUp"},
 		},
 		{
 			name: "the node gave the smaller size",
-			old:  changes{withContainer("cpu", "1"), withStatus("a", quantities("cpu", "2"), quantities("cpu", "2"))},
-			new:  changes{withContainer("cpu", "1"), withStatus("a", quantities("cpu", "1"), quantities("cpu", "1"))},
+			old:  objects.Pod("").Container("a", "cpu", "1").With(withStatus("a", objects.Resources("cpu", "2"), objects.Resources("cpu", "2"))),
+			new:  objects.Pod("").Container("a", "cpu", "1").With(withStatus("a", objects.Resources("cpu", "1"), objects.Resources("cpu", "1"))),
 			want: []string{"UpdatePodScaleDown"},
 		},
 		{
 			name: "a smaller size that the node has not given yet",
-			old:  changes{withContainer("cpu", "2"), withStatus("a", quantities("cpu", "2"), nil)},
-			new:  changes{withContainer("cpu", "1"), withStatus("a", quantities("cpu", "2"), nil)},
+			old:  objects.Pod("").Container("a", "cpu", "2").With(withStatus("a", objects.Resources("cpu", "2"), nil)),
+			new:  objects.Pod("").Container("a", "cpu", "1").With(withStatus("a", objects.Resources("cpu", "2"), nil)),
 			want: []string{"Update"},
 		},
-		{name: "last gate removed", old: changes{gated("a", "b")}, want: []string{"UpdatePodSchedulingGatesEliminated"}},
-		{name: "one of two gates removed", old: changes{gated("a", "b")}, new: changes{gated("b")}, want: []string{"Update"}},
-		{name: "gate added", new: changes{gated("a")}, want: []string{"Update"}},
-		{name: "toleration added", old: changes{tolerating("a")}, new: changes{tolerating("a", "b")}, want: []string{"UpdatePodToleration"}},
-		{name: "toleration removed", old: changes{tolerating("a")}, want: []string{"UpdatePodToleration"}},
-		{name: "as many tolerations", old: changes{tolerating("a")}, new: changes{tolerating("b")}, want: []string{"Update"}},
-		{name: "claim generated", new: changes{claims("a", "a-1")}, want: []string{"UpdatePodGeneratedResourceClaim"}},
-		{name: "claim named", old: changes{claims("a", "")}, new: changes{claims("a", "a-1")}, want: []string{"UpdatePodGeneratedResourceClaim"}},
-		{name: "claim renamed", old: changes{claims("a", "a-1")}, new: changes{claims("a", "a-2")}, want: []string{"UpdatePodGeneratedResourceClaim"}},
+		{name: "last gate removed", old: objects.Pod("").SchedulingGate("a").SchedulingGate("b"), want: []string{"UpdatePodSchedulingGatesEliminated"}},
+		{name: "one of two gates removed", old: objects.Pod("").SchedulingGate("a").SchedulingGate("b"), new: objects.Pod("").SchedulingGate("b"), want: []string{"Update"}},
+		{name: "gate added", new: objects.Pod("").SchedulingGate("a"), want: []string{"Update"}},
+		{name: "toleration added", old: objects.Pod("").Toleration(v1.Toleration{Key: "a"}), new: objects.Pod("").Toleration(v1.Toleration{Key: "a"}).Toleration(v1.Toleration{Key: "b"}), want: []string{"UpdatePodToleration"}},
+		{name: "toleration removed", old: objects.Pod("").Toleration(v1.Toleration{Key: "a"}), want: []string{"UpdatePodToleration"}},
+		{name: "as many tolerations", old: objects.Pod("").Toleration(v1.Toleration{Key: "a"}), new: objects.Pod("").Toleration(v1.Toleration{Key: "b"}), want: []string{"Update"}},
+		{name: "claim generated", new: objects.Pod("").With(claims("a", "a-1")), want: []string{"UpdatePodGeneratedResourceClaim"}},
+		{name: "claim named", old: objects.Pod("").With(claims("a", "")), new: objects.Pod("").With(claims("a", "a-1")), want: []string{"UpdatePodGeneratedResourceClaim"}},
+		{name: "claim renamed", old: objects.Pod("").With(claims("a", "a-1")), new: objects.Pod("").With(claims("a", "a-2")), want: []string{"UpdatePodGeneratedResourceClaim"}},
 		{
 			name: "claims swapped",
-			old:  changes{claims("a", "a-1", "b", "b-1")}, new: changes{claims("b", "b-1", "a", "a-1")},
+			old:  objects.Pod("").With(claims("a", "a-1", "b", "b-1")), new: objects.Pod("").With(claims("b", "b-1", "a", "a-1")),
 			want: []string{"UpdatePodGeneratedResourceClaim"},
 		},
-		{name: "same claims", old: changes{claims("a", "a-1", "b", "")}, new: changes{claims("a", "a-1", "b", "")}, want: []string{"Update"}},
+		{name: "same claims", old: objects.Pod("").With(claims("a", "a-1", "b", "")), new: objects.Pod("").With(claims("a", "a-1", "b", "")), want: []string{"Update"}},
 		{
 			name: "no claims and an empty list are the same",
-			new:  changes{func(pod *v1.Pod) { pod.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{} }},
+			new:  objects.Pod("").With(func(pod *v1.Pod) { pod.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{} }),
 			want: []string{"Update"},
 		},
-		{name: "extended resource claim", new: changes{extended("x")}, want: []string{"UpdatePodGeneratedResourceClaim"}},
-		{name: "extended resource claim renamed", old: changes{extended("x")}, new: changes{extended("y")}, want: []string{"UpdatePodGeneratedResourceClaim"}},
+		{name: "extended resource claim", new: objects.Pod("").With(extended("x")), want: []string{"UpdatePodGeneratedResourceClaim"}},
+		{name: "extended resource claim renamed", old: objects.Pod("").With(extended("x")), new: objects.Pod("").With(extended("y")), want: []string{"UpdatePodGeneratedResourceClaim"}},
 		{
 			name: "everything at once, in the documented order",
-			old: changes{withContainer("cpu", "1", "memory", "2"), gated("a"), claims("a", "a-1"),
-				func(pod *v1.Pod) { pod.Annotations = map[string]string{"a": "b"} }},
-			new: changes{withContainer("cpu", "2", "memory", "1"), labelled("a"), tolerating("a")},
+			old: objects.Pod("").Container("a", "cpu", "1", "memory", "2").SchedulingGate("a").With(claims("a", "a-1")).
+				With(func(pod *v1.Pod) { pod.Annotations = map[string]string{"a": "b"} }),
+			new: objects.Pod("").Container("a", "cpu", "2", "memory", "1").Label("app", "a").Toleration(v1.Toleration{Key: "a"}),
 			want: []string{"UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodScaleUp", "UpdatePodSchedulingGatesEliminated",
 				"UpdatePodToleration", "UpdatePodGeneratedResourceClaim"},
 		},
@@ -175,7 +158,7 @@ func TestPodEvents(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			for _, kind := range kinds {
-				oldPod, newPod := newPod("p", test.old...), newPod("p", test.new...)
+				oldPod, newPod := test.old.Build(), test.new.Build()
 				oldPod.Spec.NodeName, newPod.Spec.NodeName = kind.oldNode, kind.newNode
 				var want []string
 				for _, action := range test.want {

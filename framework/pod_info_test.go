@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // termView is an affinity term in comparable form.
@@ -59,7 +60,7 @@ func TestPodInfoAffinityTerms(t *testing.T) {
 	all := term("zone", "web")
 	all.NamespaceSelector = &metav1.LabelSelector{}
 	view := func(key, app string) termView {
-		return termView{Namespaces: []string{"ns"}, Selector: "app=" + app, NamespaceSelector: "", TopologyKey: key}
+		return termView{Namespaces: []string{"default"}, Selector: "app=" + app, NamespaceSelector: "", TopologyKey: key}
 	}
 	weighted := func(view termView, weight int32) termView { view.Weight = weight; return view }
 	tests := []struct {
@@ -68,20 +69,20 @@ func TestPodInfoAffinityTerms(t *testing.T) {
 		want       affinityView
 		wantFaults []string // one for each list that does not parse
 	}{
-		{name: "no affinity", pod: newPod("p")},
-		{name: "empty affinity", pod: newPod("p", withAffinity(&v1.PodAffinity{}), withAntiAffinity(&v1.PodAntiAffinity{}))},
-		{name: "node affinity only", pod: newPod("p", func(pod *v1.Pod) { affinityOf(pod).NodeAffinity = &v1.NodeAffinity{} })},
+		{name: "no affinity", pod: objects.Pod("p").Build()},
+		{name: "empty affinity", pod: objects.Pod("p").With(withAffinity(&v1.PodAffinity{})).With(withAntiAffinity(&v1.PodAntiAffinity{})).Build()},
+		{name: "node affinity only", pod: objects.Pod("p").With(func(pod *v1.Pod) { affinityOf(pod).NodeAffinity = &v1.NodeAffinity{} }).Build()},
 		{
 			name: "all four lists",
-			pod: newPod("p", withAffinity(&v1.PodAffinity{
+			pod: objects.Pod("p").With(withAffinity(&v1.PodAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term("zone", "a"), term("host", "b")},
 				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{
 					{Weight: 3, PodAffinityTerm: term("zone", "c")}},
-			}), withAntiAffinity(&v1.PodAntiAffinity{
+			})).With(withAntiAffinity(&v1.PodAntiAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term("zone", "d")},
 				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{
 					{Weight: 5, PodAffinityTerm: term("zone", "e")}, {Weight: 7, PodAffinityTerm: term("host", "f")}},
-			})),
+			})).Build(),
 			want: affinityView{
 				Affinity:              []termView{view("zone", "a"), view("host", "b")},
 				AntiAffinity:          []termView{view("zone", "d")},
@@ -91,8 +92,8 @@ func TestPodInfoAffinityTerms(t *testing.T) {
 		},
 		{
 			name: "namespaces",
-			pod: newPod("p", withAffinity(&v1.PodAffinity{
-				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{elsewhere, bySelector, all}})),
+			pod: objects.Pod("p").With(withAffinity(&v1.PodAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{elsewhere, bySelector, all}})).Build(),
 			want: affinityView{Affinity: []termView{
 				{Namespaces: []string{"x", "y"}, Selector: "app=web", TopologyKey: "zone"},
 				{Namespaces: []string{}, Selector: "app=web", NamespaceSelector: "team=a", TopologyKey: "zone"},
@@ -101,25 +102,25 @@ func TestPodInfoAffinityTerms(t *testing.T) {
 		},
 		{
 			name: "a broken term empties its list and no other",
-			pod: newPod("p", withAffinity(&v1.PodAffinity{
+			pod: objects.Pod("p").With(withAffinity(&v1.PodAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term("zone", "a"), brokenTerm()},
 				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{
 					{Weight: 3, PodAffinityTerm: term("zone", "c")}},
-			})),
+			})).Build(),
 			want:       affinityView{PreferredAffinity: []termView{weighted(view("zone", "c"), 3)}},
-			wantFaults: []string{"pod ns/p: required pod affinity:"},
+			wantFaults: []string{"pod default/p: required pod affinity:"},
 		},
 		{
 			name: "every broken list is named",
-			pod: newPod("p", withAffinity(&v1.PodAffinity{
+			pod: objects.Pod("p").With(withAffinity(&v1.PodAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution:  []v1.PodAffinityTerm{brokenTerm()},
 				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{PodAffinityTerm: brokenTerm()}},
-			}), withAntiAffinity(&v1.PodAntiAffinity{
+			})).With(withAntiAffinity(&v1.PodAntiAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution:  []v1.PodAffinityTerm{brokenTerm()},
 				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{PodAffinityTerm: brokenTerm()}},
-			})),
-			wantFaults: []string{"pod ns/p: required pod affinity:", "pod ns/p: required pod anti-affinity:",
-				"pod ns/p: preferred pod affinity:", "pod ns/p: preferred pod anti-affinity:"},
+			})).Build(),
+			wantFaults: []string{"pod default/p: required pod affinity:", "pod default/p: required pod anti-affinity:",
+				"pod default/p: preferred pod affinity:", "pod default/p: preferred pod anti-affinity:"},
 		},
 	}
 	for _, test := range tests {
@@ -152,22 +153,22 @@ func TestPodInfoUpdate(t *testing.T) {
 	required := func(app string) func(*v1.Pod) {
 		return withAffinity(&v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term("zone", app)}})
 	}
-	first := newPod("p", required("a"))
+	first := objects.Pod("p").With(required("a")).Build()
 	info, err := framework.NewPodInfo(first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := newPod("p", required("b"), withAntiAffinity(&v1.PodAntiAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{brokenTerm()}}))
-	checkFaults(t, info.Update(second), []string{"pod ns/p: required pod anti-affinity:"})
-	want := affinityView{Affinity: []termView{{Namespaces: []string{"ns"}, Selector: "app=b", TopologyKey: "zone"}}}
+	second := objects.Pod("p").With(required("b")).With(withAntiAffinity(&v1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{brokenTerm()}})).Build()
+	checkFaults(t, info.Update(second), []string{"pod default/p: required pod anti-affinity:"})
+	want := affinityView{Affinity: []termView{{Namespaces: []string{"default"}, Selector: "app=b", TopologyKey: "zone"}}}
 	if diff := cmp.Diff(want, viewAffinity(info)); diff != "" {
 		t.Errorf("after Update (-want +got):\n%s", diff)
 	}
 	if info.GetPod() != second {
 		t.Error("after Update the pod is still the old one")
 	}
-	if err := info.Update(newPod("p")); err != nil {
+	if err := info.Update(objects.Pod("p").Build()); err != nil {
 		t.Errorf("Update to a pod without affinity: %v", err)
 	}
 	if diff := cmp.Diff(affinityView{}, viewAffinity(info)); diff != "" {
@@ -187,32 +188,32 @@ func TestHostPorts(t *testing.T) {
 		pod  *v1.Pod
 		want []v1.ContainerPort
 	}{
-		{name: "none", pod: newPod("p", withContainer(), withPort(v1.ContainerPort{ContainerPort: 80}))},
+		{name: "none", pod: objects.Pod("p").Container("a").ContainerPort(v1.ContainerPort{ContainerPort: 80}).Build()},
 		{
 			name: "sidecars first, then containers, in order",
-			pod: newPod("p", withContainer(), withSidecar(), withInit(), withSidecar(), withContainer(), func(pod *v1.Pod) {
+			pod: objects.Pod("p").Container("a").Sidecar("sidecar").InitContainer("init").Sidecar("sidecar").Container("b").With(func(pod *v1.Pod) {
 				pod.Spec.Containers[0].Ports = ports(1, 0, 2)
 				pod.Spec.Containers[1].Ports = ports(3, 1)
 				pod.Spec.InitContainers[0].Ports = ports(4)
 				pod.Spec.InitContainers[1].Ports = ports(5)
 				pod.Spec.InitContainers[2].Ports = ports(0, 6)
-			}),
+			}).Build(),
 			want: ports(4, 6, 1, 2, 3, 1),
 		},
 		{
 			name: "an init container that is restarted only after a failure is no sidecar",
-			pod: newPod("p", withInit(), func(pod *v1.Pod) {
+			pod: objects.Pod("p").InitContainer("init").With(func(pod *v1.Pod) {
 				pod.Spec.InitContainers[0].RestartPolicy = ptr.To(v1.ContainerRestartPolicyOnFailure)
 				pod.Spec.InitContainers[0].Ports = ports(1)
-			}),
+			}).Build(),
 		},
 		{
 			name: "negative ports are none",
-			pod:  newPod("p", withContainer(), withPort(v1.ContainerPort{HostPort: -1})),
+			pod:  objects.Pod("p").Container("a").ContainerPort(v1.ContainerPort{HostPort: -1}).Build(),
 		},
 		{
 			name: "kept as written",
-			pod:  newPod("p", withContainer(), withPort(v1.ContainerPort{Name: "dns", HostPort: 53, HostIP: "127.0.0.1", Protocol: v1.ProtocolUDP})),
+			pod:  objects.Pod("p").Container("a").ContainerPort(v1.ContainerPort{Name: "dns", HostPort: 53, HostIP: "127.0.0.1", Protocol: v1.ProtocolUDP}).Build(),
 			want: []v1.ContainerPort{{Name: "dns", HostPort: 53, HostIP: "127.0.0.1", Protocol: v1.ProtocolUDP}},
 		},
 	}

@@ -4,6 +4,7 @@
 package framework_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	podresource "k8s.io/component-helpers/resource"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // podUse is what a pod takes of a node, in comparable form.
@@ -35,128 +37,126 @@ func useOf(t *testing.T, pod *v1.Pod) podUse {
 }
 
 func TestPodRequests(t *testing.T) {
-	type changes = []func(*v1.Pod)
 	tests := []struct {
 		name string
-		pod  changes
+		pod  objects.PodBuilder
 		want podUse
 	}{
-		{name: "no containers"},
 		{
 			name: "defaults count per container",
-			pod:  changes{withContainer(), withContainer("cpu", "1"), withContainer("memory", "1Mi")},
+			pod:  objects.Pod("p").Container("a").Container("b", "cpu", "1").Container("c", "memory", "1Mi"),
 			want: podUse{framework.Resource{MilliCPU: 1000, Memory: mebibyte}, 1200, 401 * mebibyte},
 		},
 		{
 			name: "an explicit zero is no missing request",
-			pod:  changes{withContainer("cpu", "0", "memory", "0"), withContainer("cpu", "0")},
+			pod:  objects.Pod("p").Container("a", "cpu", "0", "memory", "0").Container("b", "cpu", "0"),
 			want: podUse{framework.Resource{}, 0, 200 * mebibyte},
 		},
 		{
 			name: "everything requested",
-			pod: changes{withContainer("cpu", "1", "memory", "1Mi", "ephemeral-storage", "5", "example.com/gpu", "1"),
-				withContainer("cpu", "500m", "memory", "2Mi", "example.com/gpu", "2", "unknown", "7")},
+			pod: objects.Pod("p").Container("a", "cpu", "1", "memory", "1Mi", "ephemeral-storage", "5", "example.com/gpu", "1").
+				Container("b", "cpu", "500m", "memory", "2Mi", "example.com/gpu", "2", "unknown", "7"),
 			want: podUse{framework.Resource{MilliCPU: 1500, Memory: 3 * mebibyte, EphemeralStorage: 5,
 				ScalarResources: map[v1.ResourceName]int64{"example.com/gpu": 3}}, 1500, 3 * mebibyte},
 		},
 		{
 			name: "largest init container above the sum of containers, resource by resource",
-			pod: changes{withInit("cpu", "4", "memory", "1Mi"), withInit("cpu", "1", "memory", "2Mi"),
-				withContainer("cpu", "1", "memory", "3Mi"), withContainer("cpu", "1", "memory", "3Mi")},
+			pod: objects.Pod("p").InitContainer("init", "cpu", "4", "memory", "1Mi").InitContainer("init", "cpu", "1", "memory", "2Mi").
+				Container("a", "cpu", "1", "memory", "3Mi").Container("b", "cpu", "1", "memory", "3Mi"),
 			want: podUse{framework.Resource{MilliCPU: 4000, Memory: 6 * mebibyte}, 4000, 6 * mebibyte},
 		},
 		{
 			name: "the default of an init container is a maximum, not a summand",
-			pod:  changes{withInit(), withContainer("cpu", "50m", "memory", "300Mi")},
+			pod:  objects.Pod("p").InitContainer("init").Container("a", "cpu", "50m", "memory", "300Mi"),
 			want: podUse{framework.Resource{MilliCPU: 50, Memory: 300 * mebibyte}, 100, 300 * mebibyte},
 		},
 		{
 			name: "sidecars run beside the containers",
-			pod: changes{withSidecar("cpu", "1", "memory", "1Mi"), withSidecar("cpu", "2", "memory", "1Mi"),
-				withContainer("cpu", "1", "memory", "1Mi")},
+			pod: objects.Pod("p").Sidecar("sidecar", "cpu", "1", "memory", "1Mi").Sidecar("sidecar", "cpu", "2", "memory", "1Mi").
+				Container("a", "cpu", "1", "memory", "1Mi"),
 			want: podUse{framework.Resource{MilliCPU: 4000, Memory: 3 * mebibyte}, 4000, 3 * mebibyte},
 		},
 		{
 			name: "sidecars run beside the init containers after them",
-			pod: changes{withInit("cpu", "6", "memory", "0"), withSidecar("cpu", "1", "memory", "0"), withInit("cpu", "7", "memory", "0"),
-				withContainer("cpu", "1", "memory", "0")},
+			pod: objects.Pod("p").InitContainer("init", "cpu", "6", "memory", "0").Sidecar("sidecar", "cpu", "1", "memory", "0").InitContainer("init", "cpu", "7", "memory", "0").
+				Container("a", "cpu", "1", "memory", "0"),
 			want: podUse{framework.Resource{MilliCPU: 8000}, 8000, 0},
 		},
 		{
 			name: "defaults of sidecars are summands",
-			pod:  changes{withSidecar(), withContainer("cpu", "1", "memory", "1Mi")},
+			pod:  objects.Pod("p").Sidecar("sidecar").Container("a", "cpu", "1", "memory", "1Mi"),
 			want: podUse{framework.Resource{MilliCPU: 1000, Memory: mebibyte}, 1100, 201 * mebibyte},
 		},
 		{
 			name: "overhead comes on top",
-			pod:  changes{withContainer("cpu", "1"), withOverhead("cpu", "250m", "memory", "1Mi", "example.com/gpu", "1")},
+			pod:  objects.Pod("p").Container("a", "cpu", "1").Overhead("cpu", "250m", "memory", "1Mi", "example.com/gpu", "1"),
 			want: podUse{framework.Resource{MilliCPU: 1250, Memory: mebibyte,
 				ScalarResources: map[v1.ResourceName]int64{"example.com/gpu": 1}}, 1250, 201 * mebibyte},
 		},
 		{
 			name: "pod-level requests replace those of containers",
-			pod: changes{withPodRequests("cpu", "3", "memory", "5Mi"), withContainer("cpu", "1"), withContainer("cpu", "4", "memory", "9Mi"),
-				withOverhead("cpu", "1")},
+			pod: objects.Pod("p").PodRequests("cpu", "3", "memory", "5Mi").Container("a", "cpu", "1").Container("b", "cpu", "4", "memory", "9Mi").
+				Overhead("cpu", "1"),
 			want: podUse{framework.Resource{MilliCPU: 4000, Memory: 5 * mebibyte}, 4000, 5 * mebibyte},
 		},
 		{
 			name: "with pod-level requests a resource that nobody names gets the default of every container",
-			pod:  changes{withPodRequests("cpu", "3"), withContainer(), withContainer(), withContainer()},
+			pod:  objects.Pod("p").PodRequests("cpu", "3").Container("a").Container("b").Container("c"),
 			want: podUse{framework.Resource{MilliCPU: 3000}, 3000, 600 * mebibyte},
 		},
 		{
 			name: "with pod-level requests a resource that some container names gets no default",
-			pod:  changes{withPodRequests("memory", "3Mi"), withContainer("cpu", "1m"), withContainer()},
+			pod:  objects.Pod("p").PodRequests("memory", "3Mi").Container("a", "cpu", "1m").Container("b"),
 			want: podUse{framework.Resource{MilliCPU: 1, Memory: 3 * mebibyte}, 1, 3 * mebibyte},
 		},
 		{
 			name: "pod-level zero stays zero",
-			pod:  changes{withPodRequests("cpu", "0", "memory", "0"), withContainer()},
+			pod:  objects.Pod("p").PodRequests("cpu", "0", "memory", "0").Container("a"),
 		},
 		{
 			name: "pod-level requests of huge pages are requests of the pod too",
-			pod:  changes{withPodRequests("hugepages-2Mi", "4Mi"), withContainer()},
+			pod:  objects.Pod("p").PodRequests("hugepages-2Mi", "4Mi").Container("a"),
 			want: podUse{framework.Resource{ScalarResources: map[v1.ResourceName]int64{"hugepages-2Mi": 4 * mebibyte}}, 100, 200 * mebibyte},
 		},
 		{
 			name: "pod-level limits alone change nothing",
-			pod:  changes{withPodLimits("cpu", "3"), withContainer(), withContainer()},
+			pod:  objects.Pod("p").With(withPodLimits("cpu", "3")).Container("a").Container("b"),
 			want: podUse{framework.Resource{}, 200, 400 * mebibyte},
 		},
 		{
 			name: "a pod that shrinks holds what it was given",
-			pod: changes{withContainer("cpu", "1", "memory", "1Mi"),
-				withStatus("a", quantities("cpu", "3", "memory", "1Mi"), quantities("cpu", "2", "memory", "4Mi"))},
+			pod: objects.Pod("p").Container("a", "cpu", "1", "memory", "1Mi").
+				With(withStatus("a", objects.Resources("cpu", "3", "memory", "1Mi"), objects.Resources("cpu", "2", "memory", "4Mi"))),
 			want: podUse{framework.Resource{MilliCPU: 3000, Memory: 4 * mebibyte}, 3000, 4 * mebibyte},
 		},
 		{
 			name: "a pod with one container, and what its node says of the pod as a whole",
-			pod: changes{withContainer("cpu", "1", "memory", "1Mi"), func(pod *v1.Pod) {
-				pod.Status.AllocatedResources = quantities("cpu", "3", "memory", "1Mi")
-				pod.Status.Resources = &v1.ResourceRequirements{Requests: quantities("cpu", "3", "memory", "1Mi")}
-			}},
+			pod: objects.Pod("p").Container("a", "cpu", "1", "memory", "1Mi").With(func(pod *v1.Pod) {
+				pod.Status.AllocatedResources = objects.Resources("cpu", "3", "memory", "1Mi")
+				pod.Status.Resources = &v1.ResourceRequirements{Requests: objects.Resources("cpu", "3", "memory", "1Mi")}
+			}),
 			want: podUse{framework.Resource{MilliCPU: 3000, Memory: mebibyte}, 3000, mebibyte},
 		},
 		{
 			name: "an infeasible growth does not count",
-			pod: changes{withContainer("cpu", "9", "memory", "9Mi"), withResize(v1.PodReasonInfeasible),
-				withStatus("a", quantities("cpu", "3", "memory", "1Mi"), quantities("cpu", "2", "memory", "4Mi"))},
+			pod: objects.Pod("p").Container("a", "cpu", "9", "memory", "9Mi").With(withResize(v1.PodReasonInfeasible)).
+				With(withStatus("a", objects.Resources("cpu", "3", "memory", "1Mi"), objects.Resources("cpu", "2", "memory", "4Mi"))),
 			want: podUse{framework.Resource{MilliCPU: 3000, Memory: 4 * mebibyte}, 3000, 4 * mebibyte},
 		},
 		{
 			name: "an infeasible growth of which nothing is known yet leaves the defaults",
-			pod:  changes{withContainer("cpu", "9", "memory", "9Mi"), withResize(v1.PodReasonInfeasible)},
+			pod:  objects.Pod("p").Container("a", "cpu", "9", "memory", "9Mi").With(withResize(v1.PodReasonInfeasible)),
 			want: podUse{framework.Resource{}, 100, 200 * mebibyte},
 		},
 		{
 			name: "a request that the container was not given before",
-			pod:  changes{withContainer("cpu", "20m", "memory", "1Mi"), withStatus("a", quantities("memory", "1Mi"), nil)},
+			pod:  objects.Pod("p").Container("a", "cpu", "20m", "memory", "1Mi").With(withStatus("a", objects.Resources("memory", "1Mi"), nil)),
 			want: podUse{framework.Resource{MilliCPU: 20, Memory: mebibyte}, 100, mebibyte},
 		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, useOf(t, newPod("p", test.pod...))); diff != "" {
+			if diff := cmp.Diff(test.want, useOf(t, test.pod.Build())); diff != "" {
 				t.Errorf("CalculateResource (-want +got):\n%s", diff)
 			}
 		})
@@ -168,7 +168,7 @@ func TestNonZeroRequestsModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	options := podresource.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}
 	withDefaults := options
-	withDefaults.NonMissingContainerRequests = quantities("cpu", "100m", "memory", "200Mi")
+	withDefaults.NonMissingContainerRequests = objects.Resources("cpu", "100m", "memory", "200Mi")
 	for range 5000 {
 		pod := randomPod(random)
 		plain, filled := podresource.PodRequests(pod, options), podresource.PodRequests(pod, withDefaults)
@@ -185,23 +185,31 @@ func randomPod(random *rand.Rand) *v1.Pod {
 		list := v1.ResourceList{}
 		for name, unit := range map[v1.ResourceName]string{"cpu": "m", "memory": "Mi", "example.com/gpu": ""} {
 			if random.IntN(4) > 0 {
-				list[name] = quantities("q", strconv.Itoa(random.IntN(300))+unit)["q"]
+				list[name] = objects.Resources("q", strconv.Itoa(random.IntN(300))+unit)["q"]
 			}
 		}
 		return list
 	}
-	pod := newPod("p")
-	for range random.IntN(3) {
-		withContainer()(pod)
-		pod.Spec.Containers[len(pod.Spec.Containers)-1].Resources.Requests = list()
+	builder := objects.Pod("p")
+	for i := range random.IntN(3) {
+		builder = builder.Container(fmt.Sprint("c", i))
 	}
 	for range random.IntN(3) {
-		add := withInit()
 		if random.IntN(2) == 0 {
-			add = withSidecar()
+			builder = builder.Sidecar("init")
+		} else {
+			builder = builder.InitContainer("init")
 		}
-		add(pod)
-		pod.Spec.InitContainers[len(pod.Spec.InitContainers)-1].Resources.Requests = list()
+	}
+	pod := builder.Build()
+	if random.IntN(5) == 0 {
+		pod.Spec.Containers = nil
+	}
+	for i := range pod.Spec.Containers {
+		pod.Spec.Containers[i].Resources.Requests = list()
+	}
+	for i := range pod.Spec.InitContainers {
+		pod.Spec.InitContainers[i].Resources.Requests = list()
 	}
 	for i := range pod.Spec.Containers {
 		var allocated, running v1.ResourceList
@@ -235,7 +243,7 @@ func randomPod(random *rand.Rand) *v1.Pod {
 
 // TestRequestsAreKept checks that what was added to a node is what is subtracted, whatever happened to the pod since.
 func TestRequestsAreKept(t *testing.T) {
-	pod := newPod("p", withContainer("cpu", "1", "memory", "1Mi"))
+	pod := objects.Pod("p").Container("a", "cpu", "1", "memory", "1Mi").Build()
 	info, err := framework.NewPodInfo(pod)
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +253,7 @@ func TestRequestsAreKept(t *testing.T) {
 		readers.Go(func() { info.CalculateResource() })
 	}
 	readers.Wait()
-	pod.Spec.Containers[0].Resources.Requests = quantities("cpu", "5")
+	pod.Spec.Containers[0].Resources.Requests = objects.Resources("cpu", "5")
 	if got := info.CalculateResource().Resource.GetMilliCPU(); got != 1000 {
 		t.Errorf("after the pod was changed it requests %d, want the first result 1000", got)
 	}

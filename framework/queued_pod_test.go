@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // queuedView is everything that a queued pod says through the official interface, and its extra fields.
@@ -48,12 +49,12 @@ func viewQueued(q *framework.QueuedPodInfo) queuedView {
 
 func TestNewQueuedPodInfo(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	pod := newPod("p", func(pod *v1.Pod) { pod.Spec.Priority = ptr.To[int32](7) },
-		withAffinity(&v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term("zone", "a")}}),
-		withAntiAffinity(&v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{brokenTerm()}}))
+	pod := objects.Pod("p").With(func(pod *v1.Pod) { pod.Spec.Priority = ptr.To[int32](7) }).
+		PodAffinity("zone", "app=a").
+		With(withAntiAffinity(&v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{brokenTerm()}})).Build()
 	q := framework.NewQueuedPodInfo(pod, now)
 	want := queuedView{Type: fwk.PodKeyType, Pod: "p", Priority: 7, Timestamp: now,
-		Affinity:      affinityView{Affinity: []termView{{Namespaces: []string{"ns"}, Selector: "app=a", TopologyKey: "zone"}}},
+		Affinity:      affinityView{Affinity: []termView{{Namespaces: []string{"default"}, Selector: "app=a", TopologyKey: "zone"}}},
 		Unschedulable: []string{}, Pending: []string{}, Rejectors: []string{}}
 	if diff := cmp.Diff(want, viewQueued(q)); diff != "" {
 		t.Errorf("new queued pod (-want +got):\n%s", diff)
@@ -61,7 +62,7 @@ func TestNewQueuedPodInfo(t *testing.T) {
 	if q.GetPod() != pod || q.GetPodInfo().GetPod() != pod {
 		t.Error("the pod is not the one that was given")
 	}
-	if got := framework.NewQueuedPodInfo(newPod("q"), now).GetPriority(); got != 0 {
+	if got := framework.NewQueuedPodInfo(objects.Pod("q").Build(), now).GetPriority(); got != 0 {
 		t.Errorf("priority of a pod without one = %d, want 0", got)
 	}
 	// The sets are ready to be filled.
@@ -76,7 +77,7 @@ func TestNewQueuedPodInfo(t *testing.T) {
 func TestQueuedPodInfoDeepCopy(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	fresh := func() *framework.QueuedPodInfo {
-		q := framework.NewQueuedPodInfo(newPod("p", func(pod *v1.Pod) { pod.Labels = map[string]string{"app": "a"} }), now)
+		q := framework.NewQueuedPodInfo(objects.Pod("p").With(func(pod *v1.Pod) { pod.Labels = map[string]string{"app": "a"} }).Build(), now)
 		q.Attempts, q.UnschedulableCount, q.ConsecutiveErrorsCount = 3, 2, 1
 		q.BackoffExpiration, q.InitialAttemptTimestamp, q.FlushTimestamp = now.Add(1), ptr.To(now.Add(2)), now.Add(3)
 		q.UnschedulablePlugins.Insert("A")
@@ -105,7 +106,7 @@ func TestQueuedPodInfoDeepCopy(t *testing.T) {
 		t.Error("changing the copy's pod changed the original's")
 	}
 	var zero framework.QueuedPodInfo
-	zero.PodInfo, _ = framework.NewPodInfo(newPod("p"))
+	zero.PodInfo, _ = framework.NewPodInfo(objects.Pod("p").Build())
 	if copied := zero.DeepCopy(); copied.InitialAttemptTimestamp != nil || copied.GatingPluginEvents != nil {
 		t.Errorf("copy of a nearly empty value = %+v", copied)
 	}

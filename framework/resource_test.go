@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestNewResource(t *testing.T) {
@@ -22,18 +23,18 @@ func TestNewResource(t *testing.T) {
 		{name: "empty list", list: v1.ResourceList{}},
 		{
 			name: "named resources",
-			list: quantities("cpu", "1500m", "memory", "1Ki", "ephemeral-storage", "2Ki", "pods", "110"),
+			list: objects.Resources("cpu", "1500m", "memory", "1Ki", "ephemeral-storage", "2Ki", "pods", "110"),
 			want: framework.Resource{MilliCPU: 1500, Memory: 1024, EphemeralStorage: 2048, AllowedPodNumber: 110},
 		},
 		{
 			name: "rounded up",
-			list: quantities("cpu", "100u", "memory", "1500m", "ephemeral-storage", "1m", "example.com/gpu", "1500m"),
+			list: objects.Resources("cpu", "100u", "memory", "1500m", "ephemeral-storage", "1m", "example.com/gpu", "1500m"),
 			want: framework.Resource{MilliCPU: 1, Memory: 2, EphemeralStorage: 1,
 				ScalarResources: map[v1.ResourceName]int64{"example.com/gpu": 2}},
 		},
 		{
 			name: "scalars",
-			list: quantities("example.com/gpu", "3", "hugepages-2Mi", "4Mi", "attachable-volumes-csi-x", "7",
+			list: objects.Resources("example.com/gpu", "3", "hugepages-2Mi", "4Mi", "attachable-volumes-csi-x", "7",
 				"kubernetes.io/batch-cpu", "5", "sub.kubernetes.io/x", "6", "deviceclass.resource.kubernetes.io/d", "1"),
 			want: framework.Resource{ScalarResources: map[v1.ResourceName]int64{
 				"example.com/gpu": 3, "hugepages-2Mi": 4 << 20, "attachable-volumes-csi-x": 7,
@@ -41,12 +42,12 @@ func TestNewResource(t *testing.T) {
 		},
 		{
 			name: "an explicit zero is kept",
-			list: quantities("cpu", "0", "example.com/gpu", "0"),
+			list: objects.Resources("cpu", "0", "example.com/gpu", "0"),
 			want: framework.Resource{ScalarResources: map[v1.ResourceName]int64{"example.com/gpu": 0}},
 		},
 		{
 			name: "other names are ignored",
-			list: quantities("cores", "1", "requests.example.com/gpu", "2", "storage", "1Gi", "limits.cpu", "3", "bad name/x", "1"),
+			list: objects.Resources("cores", "1", "requests.example.com/gpu", "2", "storage", "1Gi", "limits.cpu", "3", "bad name/x", "1"),
 		},
 	}
 	for _, test := range tests {
@@ -59,16 +60,16 @@ func TestNewResource(t *testing.T) {
 }
 
 func TestResourceAdd(t *testing.T) {
-	r := framework.NewResource(quantities("cpu", "1", "pods", "3", "example.com/gpu", "1"))
-	r.Add(quantities("cpu", "500m", "memory", "1Mi", "pods", "4", "example.com/gpu", "2", "example.com/fpga", "1", "ignored", "9"))
+	r := framework.NewResource(objects.Resources("cpu", "1", "pods", "3", "example.com/gpu", "1"))
+	r.Add(objects.Resources("cpu", "500m", "memory", "1Mi", "pods", "4", "example.com/gpu", "2", "example.com/fpga", "1", "ignored", "9"))
 	want := &framework.Resource{MilliCPU: 1500, Memory: mebibyte, AllowedPodNumber: 7,
 		ScalarResources: map[v1.ResourceName]int64{"example.com/gpu": 3, "example.com/fpga": 1}}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("after Add (-want +got):\n%s", diff)
 	}
 	var none *framework.Resource
-	none.Add(quantities("cpu", "1")) // a nil vector takes nothing and must not panic
-	none.SetMaxResource(quantities("cpu", "1"))
+	none.Add(objects.Resources("cpu", "1")) // a nil vector takes nothing and must not panic
+	none.SetMaxResource(objects.Resources("cpu", "1"))
 }
 
 func TestSetMaxResource(t *testing.T) {
@@ -80,28 +81,28 @@ func TestSetMaxResource(t *testing.T) {
 	}{
 		{
 			name: "raises an empty vector, pods left alone",
-			list: quantities("cpu", "2", "memory", "1Mi", "ephemeral-storage", "3", "pods", "9", "example.com/gpu", "2"),
+			list: objects.Resources("cpu", "2", "memory", "1Mi", "ephemeral-storage", "3", "pods", "9", "example.com/gpu", "2"),
 			want: framework.Resource{MilliCPU: 2000, Memory: mebibyte, EphemeralStorage: 3,
 				ScalarResources: map[v1.ResourceName]int64{"example.com/gpu": 2}},
 		},
 		{
 			name:  "takes the larger of each",
-			start: quantities("cpu", "3", "memory", "1", "ephemeral-storage", "5", "pods", "2", "example.com/gpu", "4", "hugepages-2Mi", "1"),
-			list:  quantities("cpu", "2", "memory", "2", "ephemeral-storage", "6", "pods", "9", "example.com/gpu", "3", "hugepages-2Mi", "2"),
+			start: objects.Resources("cpu", "3", "memory", "1", "ephemeral-storage", "5", "pods", "2", "example.com/gpu", "4", "hugepages-2Mi", "1"),
+			list:  objects.Resources("cpu", "2", "memory", "2", "ephemeral-storage", "6", "pods", "9", "example.com/gpu", "3", "hugepages-2Mi", "2"),
 			want: framework.Resource{MilliCPU: 3000, Memory: 2, EphemeralStorage: 6, AllowedPodNumber: 2,
 				ScalarResources: map[v1.ResourceName]int64{"example.com/gpu": 4, "hugepages-2Mi": 2}},
 		},
 		{
 			name:  "lowers nothing",
-			start: quantities("cpu", "3", "memory", "3", "ephemeral-storage", "3", "example.com/gpu", "3"),
-			list:  quantities("cpu", "2", "memory", "2", "ephemeral-storage", "2", "example.com/gpu", "2"),
+			start: objects.Resources("cpu", "3", "memory", "3", "ephemeral-storage", "3", "example.com/gpu", "3"),
+			list:  objects.Resources("cpu", "2", "memory", "2", "ephemeral-storage", "2", "example.com/gpu", "2"),
 			want: framework.Resource{MilliCPU: 3000, Memory: 3, EphemeralStorage: 3,
 				ScalarResources: map[v1.ResourceName]int64{"example.com/gpu": 3}},
 		},
 		{
 			name:  "ignored names",
-			start: quantities("cpu", "1"),
-			list:  quantities("cores", "9"),
+			start: objects.Resources("cpu", "1"),
+			list:  objects.Resources("cores", "9"),
 			want:  framework.Resource{MilliCPU: 1000},
 		},
 	}
@@ -117,13 +118,13 @@ func TestSetMaxResource(t *testing.T) {
 }
 
 func TestResourceClone(t *testing.T) {
-	original := framework.NewResource(quantities("cpu", "1", "pods", "5", "example.com/gpu", "1"))
+	original := framework.NewResource(objects.Resources("cpu", "1", "pods", "5", "example.com/gpu", "1"))
 	clone := original.Clone()
 	if diff := cmp.Diff(original, clone); diff != "" {
 		t.Errorf("clone differs (-original +clone):\n%s", diff)
 	}
-	clone.Add(quantities("cpu", "1", "example.com/gpu", "1"))
-	want := framework.NewResource(quantities("cpu", "1", "pods", "5", "example.com/gpu", "1"))
+	clone.Add(objects.Resources("cpu", "1", "example.com/gpu", "1"))
+	want := framework.NewResource(objects.Resources("cpu", "1", "pods", "5", "example.com/gpu", "1"))
 	if diff := cmp.Diff(want, original); diff != "" {
 		t.Errorf("changing the clone changed the original (-want +got):\n%s", diff)
 	}
@@ -133,7 +134,7 @@ func TestResourceClone(t *testing.T) {
 }
 
 func TestResourceGetters(t *testing.T) {
-	r := framework.NewResource(quantities("cpu", "1", "memory", "2", "ephemeral-storage", "3", "pods", "4", "example.com/gpu", "5"))
+	r := framework.NewResource(objects.Resources("cpu", "1", "memory", "2", "ephemeral-storage", "3", "pods", "4", "example.com/gpu", "5"))
 	got := []int64{r.GetMilliCPU(), r.GetMemory(), r.GetEphemeralStorage(), int64(r.GetAllowedPodNumber()), r.GetScalarResources()["example.com/gpu"]}
 	if diff := cmp.Diff([]int64{1000, 2, 3, 4, 5}, got); diff != "" {
 		t.Errorf("getters (-want +got):\n%s", diff)
