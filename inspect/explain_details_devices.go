@@ -70,7 +70,7 @@ func countDevices(manager *devices.Manager, name string, request *resourceapi.De
 		selectors = append(selectors, class.Spec.Selectors...)
 	}
 	selectors = append(selectors, request.Selectors...)
-	view := manager.View(node.Name)
+	view := manager.View(node)
 	var matching, allocated, tainted int
 	for _, slice := range view.Slices {
 		for i := range slice.Spec.Devices {

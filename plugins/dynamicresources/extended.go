@@ -61,12 +61,13 @@ func mentionsExtended(pod *v1.Pod) bool {
 // findExtendedClaim returns the claim for the extended resources of a pod: one that is left from an earlier attempt, or
 // one that is only in memory.
 func (pl *Plugin) findExtendedClaim(pod *v1.Pod, requested map[v1.ResourceName]int64) (*extendedClaim, error) {
+	names := slices.Sorted(maps.Keys(requested))
 	left, err := pl.extendedClaimOf(pod)
 	if err != nil {
 		return nil, err
 	}
 	if left != nil {
-		return &extendedClaim{podClaim: &podClaim{claim: left, index: -1}, requested: requested, uid: left.UID, stale: true}, nil
+		return &extendedClaim{podClaim: &podClaim{claim: left, index: -1}, requested: requested, names: names, uid: left.UID, stale: true}, nil
 	}
 	uid := uuid.NewUUID()
 	controller := true
@@ -80,7 +81,7 @@ func (pl *Plugin) findExtendedClaim(pod *v1.Pod, requested map[v1.ResourceName]i
 			APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &controller,
 		}},
 	}}
-	return &extendedClaim{podClaim: &podClaim{claim: claim, index: -1}, requested: requested, uid: uid}, nil
+	return &extendedClaim{podClaim: &podClaim{claim: claim, index: -1}, requested: requested, names: names, uid: uid}, nil
 }
 
 func (pl *Plugin) extendedClaimOf(pod *v1.Pod) (*resourceapi.ResourceClaim, error) {
@@ -103,22 +104,27 @@ func (pl *Plugin) extendedClaimOf(pod *v1.Pod) (*resourceapi.ResourceClaim, erro
 type nodeExtended struct {
 	claim    *resourceapi.ResourceClaim
 	mappings []v1.ContainerExtendedResourceRequest
+	// asked is what the claim asks for, unless that can't be written.
+	asked []byte
+	ok    bool
 }
 
 // extendOn returns the claim for a node; nil if the node offers all resources itself. The status tells that it does not
 // fit, for one resource at least.
-func (pl *Plugin) extendOn(extended *extendedClaim, pod *v1.Pod, nodeInfo fwk.NodeInfo) (*nodeExtended, *fwk.Status) {
-	if extended.stale {
+func (pl *Plugin) extendOn(s *podState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (*nodeExtended, *fwk.Status) {
+	if s.extended.stale {
 		return nil, rejected(ReasonStaleClaim)
 	}
 	offered := nodeInfo.GetAllocatable().GetScalarResources()
+	var key []byte
 	classes := map[v1.ResourceName]string{}
-	for name := range extended.requested {
+	for _, name := range s.extended.names {
 		class := pl.resolver.GetDeviceClass(name)
 		amount, has := offered[name]
 		switch {
 		case class != nil && amount == 0:
 			classes[name] = class.Name
+			key = framework.AppendKeyString(framework.AppendKeyString(key, string(name)), class.Name)
 		case !has:
 			return nil, rejected(ReasonNoResource)
 		}
@@ -126,10 +132,21 @@ func (pl *Plugin) extendOn(extended *extendedClaim, pod *v1.Pod, nodeInfo fwk.No
 	if len(classes) == 0 {
 		return nil, nil
 	}
-	requests, mappings := deviceRequests(pod, classes)
-	claim := *extended.claim
-	claim.Spec.Devices.Requests = requests
-	return &nodeExtended{claim: &claim, mappings: mappings}, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.extended.onNodes[string(key)]
+	if known == nil {
+		requests, mappings := deviceRequests(pod, classes)
+		claim := *s.extended.claim
+		claim.Spec.Devices.Requests = requests
+		known = &nodeExtended{claim: &claim, mappings: mappings}
+		known.asked, known.ok = appendMessage(nil, &claim.Spec.Devices)
+		if s.extended.onNodes == nil {
+			s.extended.onNodes = map[string]*nodeExtended{}
+		}
+		s.extended.onNodes[string(key)] = known
+	}
+	return known, nil
 }
 
 // containerRequest is what one container asks for of one resource.

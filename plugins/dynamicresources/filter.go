@@ -27,26 +27,28 @@ func (pl *Plugin) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	if len(s.claims) == 0 {
 		return nil
 	}
-	chosen, unavailable, status := pl.choose(ctx, s, pod, nodeInfo)
+	chosen, unavailable, status := pl.choose(ctx, s, pod, nodeInfo, false)
 	switch {
 	case status != nil:
 		return status
 	case len(unavailable) > 0:
 		s.markUnavailable(unavailable)
 		return rejected(ReasonUnavailable)
-	case chosen != nil:
+	case chosen != nil && chosen.known == nil:
 		s.keep(nodeInfo.Node().Name, chosen)
 	}
 	return nil
 }
 
-// choose chooses devices on a node. It returns nothing if nothing is to be chosen, and in addition to the choice the indexes of
-// the claims whose devices can't be used there.
-func (pl *Plugin) choose(ctx context.Context, s *podState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (*nodeAllocation, []int, *fwk.Status) {
+// choose chooses devices on a node; unless the results are needed, it is enough to know that there are any. It returns nothing
+// if nothing is to be chosen, and in addition to the choice the indexes of the claims whose devices can't be used there.
+func (pl *Plugin) choose(
+	ctx context.Context, s *podState, pod *v1.Pod, nodeInfo fwk.NodeInfo, needed bool,
+) (*nodeAllocation, []int, *fwk.Status) {
 	chosen := &nodeAllocation{}
 	if s.extended != nil {
 		var status *fwk.Status
-		if chosen.extended, status = pl.extendOn(s.extended, pod, nodeInfo); status != nil {
+		if chosen.extended, status = pl.extendOn(s, pod, nodeInfo); status != nil {
 			return nil, nil, status
 		}
 	}
@@ -66,33 +68,40 @@ func (pl *Plugin) choose(ctx context.Context, s *podState, pod *v1.Pod, nodeInfo
 			return nil, unavailable, nil
 		}
 		if pl.manager != nil {
-			chosen.view = pl.manager.View(node.Name)
+			chosen.view = pl.manager.View(node)
 		}
 		return chosen, unavailable, nil // of which the claims with devices are scored
 	}
-	if status := pl.allocateOnce(ctx, s, node, claims, chosen); status != nil {
+	if status := pl.allocateOnce(ctx, s, node, claims, chosen, needed); status != nil {
 		return nil, nil, status
 	}
 	return chosen, unavailable, nil
 }
 
-// allocateOnce asks the allocator once for all nodes that see the same devices, if all of these can be reached from
-// everywhere.
-func (pl *Plugin) allocateOnce(ctx context.Context, s *podState, node *v1.Node, claims []*resourceapi.ResourceClaim, chosen *nodeAllocation) *fwk.Status {
+// allocateOnce asks the allocator once for all nodes that are alike. Of the others the results are not known, unless they can
+// be used from every node.
+func (pl *Plugin) allocateOnce(
+	ctx context.Context, s *podState, node *v1.Node, claims []*resourceapi.ResourceClaim, chosen *nodeAllocation, needed bool,
+) *fwk.Status {
 	if pl.manager == nil {
 		return pl.allocate(ctx, s, node, claims, chosen)
 	}
-	chosen.view = pl.manager.View(node.Name)
-	if !chosen.view.Uniform || chosen.extended != nil {
-		return pl.allocate(ctx, s, node, claims, chosen)
-	}
-	if known, status := s.chosenEverywhere(chosen.view); known != nil {
-		chosen.results = known.results
-		return status
+	chosen.view = pl.manager.View(node)
+	asked, ok := pl.whatIsAsked(s, chosen.extended)
+	if ok {
+		known, _ := chosen.view.Kind.Known(asked).(*verdict)
+		if known != nil && (!needed || known.status != nil || known.results != nil) {
+			chosen.known, chosen.results = known, known.results
+			return known.status
+		}
 	}
 	status := pl.allocate(ctx, s, node, claims, chosen)
-	if status.IsSuccess() || status.IsRejected() && ctx.Err() == nil {
-		s.keepEverywhere(chosen, status)
+	if ok && (status == nil || status == pl.cannotAllocate) {
+		found := &verdict{status: status, score: scoreResults(claims, chosen.results)}
+		if chosen.view.Portable {
+			found.results = chosen.results
+		}
+		chosen.view.Kind.Keep(asked, found)
 	}
 	return status
 }
@@ -122,7 +131,7 @@ func (pl *Plugin) allocate(ctx context.Context, s *podState, node *v1.Node, clai
 	case err != nil:
 		return fwk.AsStatus(err)
 	case len(chosen.results) < len(claims):
-		return rejected(ReasonCannotAllocate)
+		return pl.cannotAllocate
 	}
 	return nil
 }

@@ -107,6 +107,8 @@ type Plugin struct {
 
 	filterTimeout, bindingTimeout time.Duration
 	noClaims                      *podState
+	// cannotAllocate is why nodes are rejected that do not have the devices.
+	cannotAllocate *fwk.Status
 }
 
 // New builds the plugin from *configv1.DynamicResourcesArgs, where nil means all defaults. Without a manager of devices in
@@ -119,7 +121,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err := profiles.ValidateDynamicResourcesArgs(nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
-	pl := &Plugin{metrics: metricsOf(handle), clock: clock.RealClock{}, wait: framework.WaitOn(clock.RealClock{}), noClaims: &podState{}}
+	pl := &Plugin{metrics: metricsOf(handle), clock: clock.RealClock{}, wait: framework.WaitOn(clock.RealClock{}), noClaims: &podState{}, cannotAllocate: rejected(ReasonCannotAllocate)}
 	if args.FilterTimeout != nil {
 		pl.filterTimeout = args.FilterTimeout.Duration
 	}

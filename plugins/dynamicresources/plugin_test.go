@@ -37,6 +37,8 @@ type world struct {
 	t      *testing.T
 	client *fake.Clientset
 	nodes  fixture.Nodes
+	// framework is what the handle of the plugin is based on.
+	framework *runtime.Framework
 }
 
 // inWorld runs a test in a cluster with the objects.
@@ -57,6 +59,7 @@ func inWorld(t *testing.T, objects []apiruntime.Object, test func(*testing.T, *w
 			}
 		}
 		built := fixture.NewWorld(t, fixture.WorldOptions{Objects: objects})
+		w.framework = built.Framework
 		plugin, err := New(t.Context(), nil, handle{Framework: built.Framework, client: w.client, manager: manager})
 		if err != nil {
 			t.Fatal(err)

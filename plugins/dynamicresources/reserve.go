@@ -88,14 +88,17 @@ func (pl *Plugin) setAside(c *podClaim, claim *resourceapi.ResourceClaim, result
 // it since. It returns nil if nothing is to be chosen.
 func (pl *Plugin) chosenOn(ctx context.Context, s *podState, pod *v1.Pod, nodeName string) (*nodeAllocation, *fwk.Status) {
 	chosen := s.allocationOn(nodeName)
-	if pl.manager == nil || chosen != nil && chosen.view == pl.manager.View(nodeName) {
+	if pl.manager == nil {
 		return chosen, nil
 	}
 	nodeInfo, err := pl.node(nodeName)
 	if err != nil {
 		return nil, fwk.AsStatus(fmt.Errorf("choosing devices on node %s: %w", nodeName, err))
 	}
-	chosen, unavailable, status := pl.choose(ctx, s, pod, nodeInfo)
+	if chosen != nil && chosen.view == pl.manager.View(nodeInfo.Node()) {
+		return chosen, nil
+	}
+	chosen, unavailable, status := pl.choose(ctx, s, pod, nodeInfo, true)
 	switch {
 	case status != nil:
 		return nil, status

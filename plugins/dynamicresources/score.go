@@ -28,27 +28,39 @@ func (pl *Plugin) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 	}
 	chosen, status := s.allocationOn(nodeInfo.Node().Name), (*fwk.Status)(nil)
 	if chosen == nil && pl.manager != nil {
-		chosen, _, status = pl.choose(ctx, s, pod, nodeInfo)
+		chosen, _, status = pl.choose(ctx, s, pod, nodeInfo, false)
 	}
 	if chosen == nil || status != nil {
 		return 0, status
 	}
 	var sum int64
-	results := chosen.results
+	var allocated []*resourceapi.ResourceClaim
 	for _, c := range s.claims {
-		allocation := c.claim.Status.Allocation
-		if allocation == nil {
-			if c.index < 0 && chosen.extended == nil {
-				continue
-			}
-			if len(results) == 0 {
-				return 0, fwk.AsStatus(fmt.Errorf("claim allocation not found for claim %s on node %s", describe(c.claim), nodeInfo.Node().Name))
-			}
-			allocation, results = &results[0], results[1:]
+		switch {
+		case c.allocated():
+			sum += scoreAlternatives(c.claim, c.claim.Status.Allocation)
+		case c.index >= 0:
+			allocated = append(allocated, c.claim)
 		}
-		sum += scoreAlternatives(c.claim, allocation)
 	}
-	return sum, nil
+	switch {
+	case chosen.known != nil:
+		return sum + chosen.known.score, nil
+	case len(chosen.results) < len(allocated):
+		missing := allocated[len(chosen.results)]
+		return 0, fwk.AsStatus(fmt.Errorf("claim allocation not found for claim %s on node %s", describe(missing), nodeInfo.Node().Name))
+	}
+	return sum + scoreResults(allocated, chosen.results), nil
+}
+
+// scoreResults is the score of what was allocated for claims. Those for extended resources, which come last, have no
+// alternatives.
+func scoreResults(claims []*resourceapi.ResourceClaim, results []resourceapi.AllocationResult) int64 {
+	var sum int64
+	for i := range min(len(claims), len(results)) {
+		sum += scoreAlternatives(claims[i], &results[i])
+	}
+	return sum
 }
 
 // ScoreExtensions implements fwk.ScorePlugin.

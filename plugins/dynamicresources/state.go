@@ -37,9 +37,8 @@ type podState struct {
 	// unavailable has the indexes of the claims that some node was rejected for.
 	unavailable sets.Set[int]
 	nodes       map[string]*nodeAllocation
-	// everywhere is what was chosen for the claims of the spec from a view that is uniform, with the status.
-	everywhere       *nodeAllocation
-	everywhereStatus *fwk.Status
+	// asked is what the claims of the spec ask for, and of which classes; empty until it is needed, or if it can't be written.
+	asked string
 }
 
 // podClaim is a claim of the pod.
@@ -63,10 +62,14 @@ type extendedClaim struct {
 	*podClaim
 	// requested has the resources that devices may serve, with how much of them the pod asks for.
 	requested map[v1.ResourceName]int64
+	// names are those of the resources, sorted.
+	names []v1.ResourceName
 	// uid is what the claim is called as long as it is only in memory.
 	uid types.UID
 	// stale tells that the claim is left from an earlier attempt.
 	stale bool
+	// onNodes are the claims for nodes on which devices serve the same resources, by their names.
+	onNodes map[string]*nodeExtended
 	// mappings are, after Reserve, those of the requests that were made for the node.
 	mappings []v1.ContainerExtendedResourceRequest
 }
@@ -76,6 +79,8 @@ type nodeAllocation struct {
 	// view is what the choice was made from; nil where the manager is not our own.
 	view    *devices.View
 	results []resourceapi.AllocationResult
+	// known is what was found out for nodes like this one, so that there may be no results; nil otherwise.
+	known *verdict
 	// extended is the claim for the extended resources that devices serve on the node; nil if there are none.
 	extended *nodeExtended
 }
@@ -100,22 +105,6 @@ func (s *podState) keep(node string, allocation *nodeAllocation) {
 		s.nodes = map[string]*nodeAllocation{}
 	}
 	s.nodes[node] = allocation
-}
-
-// chosenEverywhere returns what was chosen on any node from a uniform view; nil if nothing was yet.
-func (s *podState) chosenEverywhere(view *devices.View) (*nodeAllocation, *fwk.Status) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.everywhere == nil || s.everywhere.view != view {
-		return nil, nil
-	}
-	return s.everywhere, s.everywhereStatus
-}
-
-func (s *podState) keepEverywhere(chosen *nodeAllocation, status *fwk.Status) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.everywhere, s.everywhereStatus = chosen, status
 }
 
 func (s *podState) markUnavailable(indexes []int) {

@@ -21,8 +21,8 @@ var (
 	_ framework.BatchScorePlugin  = &Plugin{}
 )
 
-// AppendFilterKey implements framework.FilterKeyPlugin. There is no key for a pod that asks for a resource that devices
-// may serve, because these are not counted on the node.
+// AppendFilterKey implements framework.FilterKeyPlugin. The key says of each extended resource whether devices serve it,
+// because then nodes that offer none of it are not rejected.
 func (pl *Plugin) AppendFilterKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
 	request, err := statedata.Read[*podRequest](state, preFilterKey)
 	if err != nil {
@@ -36,10 +36,11 @@ func (pl *Plugin) AppendFilterKey(key []byte, state fwk.CycleState, _ *v1.Pod) (
 	}
 	for _, name := range slices.Sorted(maps.Keys(request.ScalarResources)) {
 		quantity := request.ScalarResources[name]
+		served := int64(0)
 		if quantity != 0 && pl.classes.Serve(name) {
-			return key, false
+			served = 1
 		}
-		key = framework.AppendKeyInt(framework.AppendKeyString(key, string(name)), quantity)
+		key = framework.AppendKeyInt(framework.AppendKeyInt(framework.AppendKeyString(key, string(name)), quantity), served)
 	}
 	return key, true
 }

@@ -111,6 +111,9 @@ func (c *deviceCase) cluster(nodes, pods int) *deviceCluster {
 	made := &deviceCluster{
 		nodes: objects.Nodes(nodes, basic), slices: objects.ResourceSlices(nodes, c.shape), classes: objects.DeviceClasses(c.shape),
 	}
+	if c.shape.ExtendedClasses() > 0 { // the pods stay
+		pods = min(pods, nodes*objects.DevicesPerNode*9/10)
+	}
 	for i := range pods {
 		pod, claim := objects.PodForDevices(i, c.shape)
 		made.pods = append(made.pods, pod)

@@ -72,7 +72,10 @@ type Manager struct {
 	sharedVersion uint64
 	// version is the last one that was given to anything.
 	version uint64
+	// views are those of nodes with pools of their own.
 	views   map[string]*View
+	reaches reaches
+	kinds   map[string]*Kind
 
 	handlers []*claimHandler
 	// events wait to be delivered, in order; delivering tells that a goroutine does so.
@@ -93,6 +96,7 @@ func New(ctx context.Context, options Options) (*Manager, error) {
 		private:     map[string]map[poolID]*pool{},
 		shared:      map[poolID]*pool{},
 		views:       map[string]*View{},
+		kinds:       map[string]*Kind{},
 	}
 	if m.touched == nil {
 		m.touched = func(string) {}

@@ -238,19 +238,12 @@ func (m *model) state(pools func(driver, pool string) bool) structured.Allocated
 	return *state
 }
 
-// seen returns the names of the slices of the pools that a node sees.
+// seen returns the names of the slices of the pools in which a node can reach a slice, and these pools.
 func (m *model) seen(node string) (names []string, pools sets.Set[poolID]) {
 	pools = sets.New[poolID]()
-	nodes := map[poolID]sets.Set[string]{}
 	for _, slice := range m.slices {
-		if nodes[poolOf(slice)] == nil {
-			nodes[poolOf(slice)] = sets.New[string]()
-		}
-		nodes[poolOf(slice)].Insert(ptr.Deref(slice.Spec.NodeName, ""))
-	}
-	for id, of := range nodes {
-		if of.Len() > 1 || of.Has("") || of.Has(node) {
-			pools.Insert(id)
+		if ptr.Deref(slice.Spec.AllNodes, false) || ptr.Deref(slice.Spec.NodeName, "") == node {
+			pools.Insert(poolOf(slice))
 		}
 	}
 	all := sets.New[string]()
@@ -297,7 +290,7 @@ func TestModel(t *testing.T) {
 			for _, node := range nodes {
 				names, pools := want.seen(node)
 				expected := textOf(want.state(func(driver, pool string) bool { return pools.Has(poolID{driver, pool}) }), names)
-				view := m.View(node)
+				view := m.View(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}})
 				var slices []string
 				for _, slice := range view.Slices {
 					slices = append(slices, slice.Name)

@@ -29,8 +29,8 @@ type pool struct {
 	sorted []*resourceapi.ResourceSlice
 	// node is the only node that sees the pool; empty if it is shared, or has no slices.
 	node string
-	// uniform tells that all nodes see all of its devices.
-	uniform bool
+	// content is a digest of the slices; see Kind. It is nil until it is asked for.
+	content []byte
 	// devices counts the claims that have a device to themselves.
 	devices map[structured.DeviceID]int
 	// shares counts the claims that have a share of a device, and consumed is what they have of it.
@@ -60,10 +60,7 @@ func (p *pool) arrange() {
 	p.sorted = slices.SortedFunc(maps.Values(p.slices), func(a, b *resourceapi.ResourceSlice) int {
 		return cmp.Compare(a.Name, b.Name)
 	})
-	p.node, p.uniform = "", true
-	for _, slice := range p.sorted {
-		p.uniform = p.uniform && ptr.Deref(slice.Spec.AllNodes, false)
-	}
+	p.node, p.content = "", nil
 	for i, slice := range p.sorted {
 		node := ptr.Deref(slice.Spec.NodeName, "")
 		if node == "" || i > 0 && node != p.node {

@@ -35,19 +35,25 @@ func (m *Manager) sliceChanged(old, current *resourceapi.ResourceSlice) {
 	m.mu.Lock()
 	affected := sets.New[string]()
 	if old != nil && (current == nil || poolOf(old) != poolOf(current)) {
-		m.withPool(poolOf(old), affected, func(p *pool) {
-			delete(p.slices, old.Name)
-			p.arrange()
-		})
+		m.withSlices(poolOf(old), affected, func(p *pool) { delete(p.slices, old.Name) })
 	}
 	if current != nil {
-		m.withPool(poolOf(current), affected, func(p *pool) {
-			p.slices[current.Name] = current
-			p.arrange()
-		})
+		m.withSlices(poolOf(current), affected, func(p *pool) { p.slices[current.Name] = current })
 	}
 	m.mu.Unlock()
 	m.touch(affected)
+}
+
+// withSlices changes the slices of a pool. The caller holds the lock.
+func (m *Manager) withSlices(id poolID, affected sets.Set[string], change func(*pool)) {
+	m.withPool(id, affected, func(p *pool) {
+		wasShared := p.shared()
+		change(p)
+		p.arrange()
+		if wasShared || p.shared() {
+			m.reaches.forget()
+		}
+	})
 }
 
 // withPool changes a pool and everything that depends on it. The nodes that saw it, or see it now, and no other node does,
