@@ -29,6 +29,7 @@ func (p *program) auditCommand() *cobra.Command {
 	r := p.newReplay(command)
 	output := addOutputFlag(command)
 	command.RunE = func(command *cobra.Command, paths []string) error {
+		defer collectGarbageEarly()()
 		start := time.Now()
 		auditor := inspect.NewAuditor(command.Context())
 		cluster, err := r.run(command, paths, auditor, nil)

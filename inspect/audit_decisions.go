@@ -30,22 +30,24 @@ func (a *Auditor) Changed(change simulate.Change) {
 	_, isPod := changed.(*v1.Pod)
 	_, isNode := changed.(*v1.Node)
 	a.evaluator.noteChange(!isPod && !isNode)
-	waiting := a.waitingPods()
 	if pod, isPod := change.New.(*v1.Pod); isPod {
-		updatePods(pod, waiting, observed.woken)
+		a.updatePod(pod, observed.woken)
 	}
-	a.evaluate(observedChange{change: change.String(), events: change.Events}, waiting, observed)
+	a.evaluate(observedChange{change: change.String, events: change.Events}, observed)
 }
 
-// updatePods gives waiting and woken pods the newer version of a pod.
-func updatePods(pod *v1.Pod, waiting []*waitingPod, woken []wokenPod) {
+// updatePod gives waiting and woken pods the newer version of a pod.
+func (a *Auditor) updatePod(pod *v1.Pod, woken []wokenPod) {
 	for i := range woken {
-		waiting = append(waiting, woken[i].waitingPod)
-	}
-	for _, candidate := range waiting {
-		if candidate.pod.UID == pod.UID {
-			candidate.pod, candidate.class = pod, nil
+		if woken[i].pod.UID == pod.UID {
+			woken[i].waitingPod.pod, woken[i].class = pod, nil
 		}
+	}
+	if waiting := a.waitingPod(pod.UID); waiting != nil {
+		if a.unfollow(waiting) {
+			a.unclassed[waiting] = true
+		}
+		waiting.pod, waiting.class = pod, nil
 	}
 }
 
@@ -65,15 +67,19 @@ func (a *Auditor) Worked() {
 	observed := a.takeObserved()
 	a.evaluator.noteChange(false)
 	if observed.released != nil || len(observed.answers) > 0 {
-		a.evaluate(releaseOf(observed.released), a.waitingPods(), observed)
+		a.evaluate(releaseOf(observed.released), observed)
 	} else {
 		a.completeMissed(observed.woken)
 	}
 	for _, waiting := range observed.added {
 		waiting.last = a.feasibilityOf(waiting)
-		if waiting.last != nil && waiting.last.feasibleNodes > 0 {
+		switch {
+		case waiting.last == nil:
+		case waiting.last.feasibleNodes > 0:
 			waiting.unevaluated = true
 			a.unevaluated++
+		case a.stillWaiting(waiting):
+			a.follow(waiting)
 		}
 	}
 }
@@ -85,14 +91,14 @@ func releaseOf(pod *v1.Pod) observedChange {
 	}
 	event := fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Delete}
 	return observedChange{
-		change: fmt.Sprintf("Pod %s/%s was not bound after all", pod.Namespace, pod.Name),
+		change: func() string { return fmt.Sprintf("Pod %s/%s was not bound after all", pod.Namespace, pod.Name) },
 		events: func(types.UID) []fwk.ClusterEvent { return []fwk.ClusterEvent{event} },
 	}
 }
 
 // observedChange is a change of the cluster with its events, as a waiting pod receives them.
 type observedChange struct {
-	change string
+	change func() string
 	events func(waiting types.UID) []fwk.ClusterEvent
 }
 
@@ -101,10 +107,17 @@ func (a *Auditor) feasibilityOf(s *waitingPod) *feasibility {
 	if s.class == nil {
 		s.class = a.evaluator.classOf(s.pod)
 	}
-	if s.class == nil || a.err != nil {
+	if s.class == nil {
 		return nil
 	}
-	now, err := a.evaluator.evaluate(s.class)
+	return a.feasibilityOfClass(s.class)
+}
+
+func (a *Auditor) feasibilityOfClass(c *podClass) *feasibility {
+	if a.err != nil {
+		return nil
+	}
+	now, err := a.evaluator.evaluate(c)
 	if err != nil {
 		a.err = err
 	}
@@ -112,15 +125,16 @@ func (a *Auditor) feasibilityOf(s *waitingPod) *feasibility {
 }
 
 // evaluate compares the answers of hints to a change with which pods can be scheduled now.
-func (a *Auditor) evaluate(what observedChange, waiting []*waitingPod, observed observations) {
+func (a *Auditor) evaluate(what observedChange, observed observations) {
 	a.completeMissed(observed.woken)
 	for _, woken := range observed.woken {
 		a.evaluateWakeup(woken)
 	}
-	for _, pod := range waiting {
-		if pod.last != nil && !pod.unevaluated {
-			a.evaluateWaiting(pod, what, observed.answers[pod])
-		}
+	for _, class := range a.followed {
+		a.evaluateClass(class, what, observed)
+	}
+	for pod := range a.unclassed {
+		a.evaluateUnclassed(pod, what, observed)
 	}
 	for pod, answers := range observed.answers {
 		for key, hint := range answers {
@@ -180,19 +194,49 @@ func (a *Auditor) accepts(s *waitingPod, plugin string, on verdictChange) bool {
 	return newProbe(a.ctx, s.class.profile, s.pod, a.evaluator.nodes()).accepts(plugin, node)
 }
 
-// evaluateWaiting notes whether a pod that was not woken became schedulable, and which rejectors should have had it woken.
-func (a *Auditor) evaluateWaiting(s *waitingPod, what observedChange, answers hintAnswers) {
-	now := a.feasibilityOf(s)
-	if now == nil || now == s.last {
+// evaluateClass evaluates the waiting pods of a class.
+func (a *Auditor) evaluateClass(c *podClass, what observedChange, observed observations) {
+	now := a.feasibilityOfClass(c)
+	if now == nil || now == c.evaluated {
 		return
 	}
+	var before *feasibility
+	var changes []verdictChange // most pods of a class were last evaluated together
+	for pod := range c.waiting {
+		if pod.last == now {
+			continue
+		}
+		if pod.last != before {
+			before, changes = pod.last, verdictChanges(pod.last, now)
+		}
+		a.evaluateWaiting(pod, now, changes, what, observed.answers[pod])
+	}
+	c.evaluated = now
+}
+
+// evaluateUnclassed evaluates a waiting pod whose latest version has no class yet.
+func (a *Auditor) evaluateUnclassed(pod *waitingPod, what observedChange, observed observations) {
+	now := a.feasibilityOf(pod)
+	if now == nil {
+		return
+	}
+	delete(a.unclassed, pod)
+	if now != pod.last {
+		a.evaluateWaiting(pod, now, verdictChanges(pod.last, now), what, observed.answers[pod])
+	}
+	a.follow(pod)
+}
+
+// evaluateWaiting notes whether a pod that was not woken became schedulable, and which rejectors should have had it woken. The
+// changes are those of the verdicts since its last evaluation.
+func (a *Auditor) evaluateWaiting(s *waitingPod, now *feasibility, changes []verdictChange, what observedChange, answers hintAnswers) {
 	before := s.last
 	s.last = now
 	if now.unschedulable() {
 		s.unblockedBy = nil
 	}
 	var missed []MissedBy
-	for _, change := range verdictChanges(before, now) {
+	for _, change := range changes {
 		s.setMissedOn(change, a.missedBy(s, change, what, answers))
 		if change.after == "" {
 			missed = append(missed, s.missedOn[change.node]...)
@@ -209,14 +253,14 @@ func (a *Auditor) evaluateWaiting(s *waitingPod, what observedChange, answers hi
 	if len(missed) == 0 {
 		missed = a.missReasons(s.rejectors, s, what, answers)
 	}
-	s.unblockedBy = &unblockingChange{events: what.events(s.pod.UID), change: what.change, missedBy: sortedMissedBy(missed), couldPreempt: !before.unschedulable()}
+	s.unblockedBy = &unblockingChange{events: what.events(s.pod.UID), change: what.change(), missedBy: sortedMissedBy(missed), couldPreempt: !before.unschedulable()}
 	a.newlySchedulable = append(a.newlySchedulable, s)
 }
 
 // blockerOn returns the plugin that rejected a pod on a node even without the pods of lower priority; empty if none is known.
 func blockerOn(j *feasibility, node string) string {
 	if i := slices.Index(j.names, node); i >= 0 && i < len(j.preemption.blockedBy) {
-		return j.preemption.blockedBy[i]
+		return j.plugins.name(j.preemption.blockedBy[i])
 	}
 	return ""
 }
@@ -226,8 +270,9 @@ func enablesPreemption(before, now *feasibility, plugin string) bool {
 	if before.preemption.node == "" && now.preemption.node != "" {
 		return true
 	}
+	number := before.plugins.number(plugin)
 	for i, held := range before.preemption.blockedBy {
-		if held == plugin && i < len(now.preemption.blockedBy) && before.names[i] == now.names[i] && now.preemption.blockedBy[i] != plugin {
+		if held == number && i < len(now.preemption.blockedBy) && before.names[i] == now.names[i] && now.preemption.blockedBy[i] != number {
 			return true
 		}
 	}
@@ -398,22 +443,22 @@ type verdictChange struct {
 // verdictChanges compares two evaluations.
 func verdictChanges(before, now *feasibility) []verdictChange {
 	var found []verdictChange
-	if sameNames(before.names, now.names) {
+	if sameSlice(before.names, now.names) {
 		for i, name := range now.names {
 			if before.rejectedBy[i] != now.rejectedBy[i] {
-				found = append(found, verdictChange{node: name, before: before.rejectedBy[i], after: now.rejectedBy[i]})
+				found = append(found, verdictChange{node: name, before: before.rejectorOn(i), after: now.rejectorOn(i)})
 			}
 		}
 		return found
 	}
-	byName := make(map[string]string, len(before.names))
+	byName := make(map[string]pluginNumber, len(before.names))
 	for i, name := range before.names {
 		byName[name] = before.rejectedBy[i]
 	}
 	for i, name := range now.names {
 		rejectedBefore, known := byName[name]
 		if !known || rejectedBefore != now.rejectedBy[i] {
-			found = append(found, verdictChange{node: name, isNew: !known, before: rejectedBefore, after: now.rejectedBy[i]})
+			found = append(found, verdictChange{node: name, isNew: !known, before: before.plugins.name(rejectedBefore), after: now.rejectorOn(i)})
 		}
 	}
 	return found

@@ -16,14 +16,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/cache"
-	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/plugins/nodeaffinity"
-	"github.com/rouse-scheduler/rouse/plugins/nodename"
-	"github.com/rouse-scheduler/rouse/plugins/nodeports"
-	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
-	"github.com/rouse-scheduler/rouse/plugins/nodeunschedulable"
 	"github.com/rouse-scheduler/rouse/plugins/preemption"
-	"github.com/rouse-scheduler/rouse/plugins/tainttoleration"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
@@ -38,11 +31,21 @@ type evaluator struct {
 
 	// round counts the changes, and otherChanges those of anything but pods and nodes, on which any verdict may depend.
 	round, otherChanges int
-	// snapshot is that of the cluster as of its generation, and names are the nodes in it. The names are another slice
-	// when a node has come or gone.
+	// snapshot is that of the cluster as of its generation, brought up to date in round refreshed. names are the nodes in it,
+	// and positions their indexes; both are replaced when a node has come or gone. order is the list of node indexes when
+	// they were made.
 	snapshot   *cache.Snapshot
 	generation int64
+	refreshed  int
 	names      []string
+	positions  map[string]int
+	order      []int
+	// changed are the positions of the nodes that changed between two generations of the snapshot.
+	changed struct {
+		from, to  int64
+		positions []int
+	}
+	plugins pluginNames
 	// warnings say what could not be evaluated, each once; failures are those of plugins.
 	warnings sets.Set[string]
 	failures *failures
@@ -51,47 +54,65 @@ type evaluator struct {
 // podClass stands for pods that plugins cannot tell apart.
 type podClass struct {
 	profile *runtime.Framework
+	// inTree is true if all plugins of the profile are in-tree.
+	inTree bool
 	// hooks run preemption dry; nil if the profile has no plugin with any.
-	hooks  preemption.Hooks
-	pod    *v1.Pod
+	hooks preemption.Hooks
+	pod   *v1.Pod
+	// latest is nil before the first evaluation.
 	latest *feasibility
-	// verdicts and dryRuns, one for each node, are those that latest is made of; round and otherChanges are of when the pods
-	// were evaluated.
-	verdicts            []filterVerdict
-	dryRuns             []dryRun
+	// round, otherChanges and generation are of when the pods were evaluated.
 	round, otherChanges int
+	generation          int64
+	preFiltered         *preFiltered
+
+	// verdicts are those that latest is made of, one for each node, and refilter are the nodes whose verdict does not hold
+	// until the next evaluation. everywhere is the verdict on all nodes if PreFilter rejected the pods.
+	verdicts      []filterVerdict
+	feasibleNodes int
+	refilter      nodeSet
+	everywhere    filterVerdict
+	// differ is true if the verdicts may differ from those of latest.
+	differ bool
+	// dryRuns are the results of preemption, one for each node, and blockedBy what follows from them and the verdicts. rerun
+	// are the nodes for which that may be different at the next evaluation. sharedBlockedBy is a copy of blockedBy, nil
+	// once it differs.
+	dryRuns                    []dryRun
+	rerun                      nodeSet
+	blockedBy, sharedBlockedBy []pluginNumber
+
+	// waiting are the pods of the class that the auditor follows. All of them were last evaluated as evaluated, unless it
+	// is nil.
+	waiting   map[*waitingPod]bool
+	evaluated *feasibility
 }
 
-// filterVerdict is the verdict of PreFilter and Filter on a node.
+// filterVerdict is the verdict of PreFilter and Filter on a node. The zero value is that of a feasible node.
 type filterVerdict struct {
-	// plugin is the one that rejected the pods; empty if the node is feasible.
-	plugin string
+	// plugin is the one that rejected the pods; noPlugin if the node is feasible.
+	plugin pluginNumber
 	// resolvable reports whether preemption may help.
 	resolvable bool
-	// reusable reports whether the verdict holds as long as the generation of the node is the same.
-	reusable   bool
-	generation int64
 }
 
 // feasibility says which plugin rejects the pods of a class on which node. It is immutable, and replaced when the result
 // changes.
 type feasibility struct {
+	plugins *pluginNames
 	// names are the nodes, in the order of the snapshot; results share them while no node is added or deleted.
 	names []string
-	// rejectedBy is the first plugin that rejects the pod on each node, and empty where it fits.
-	rejectedBy    []string
+	// rejectedBy is the first plugin that rejects the pod on each node, and noPlugin where it fits.
+	rejectedBy    []pluginNumber
 	feasibleNodes int
 	// preemption is where preemption helps; it is only looked for while no node is feasible.
 	preemption preemptionResult
 }
 
+// rejectorOn returns the first plugin that rejects the pod on the node at a position; empty if it fits.
+func (j *feasibility) rejectorOn(position int) string { return j.plugins.name(j.rejectedBy[position]) }
+
 // unschedulable reports whether an attempt would neither bind nor nominate a pod.
 func (j *feasibility) unschedulable() bool { return j.feasibleNodes == 0 && j.preemption.node == "" }
-
-// equal compares results on the same nodes.
-func (j *feasibility) equal(other *feasibility) bool {
-	return sameNames(j.names, other.names) && slices.Equal(j.rejectedBy, other.rejectedBy) && j.preemption.equal(other.preemption)
-}
 
 func newEvaluator(ctx context.Context, cluster *simulate.Cluster) *evaluator {
 	return &evaluator{ctx: ctx, cluster: cluster, classes: map[string]*podClass{}, warnings: sets.New[string](), failures: newFailures()}
@@ -107,6 +128,9 @@ func (t *evaluator) noteChange(other bool) {
 
 // refresh brings the snapshot up to date. The round is another one if that makes a difference.
 func (t *evaluator) refresh() error {
+	if t.snapshot != nil && t.refreshed == t.round {
+		return nil
+	}
 	snapshot, err := t.cluster.Snapshot()
 	if err != nil {
 		return err
@@ -116,19 +140,39 @@ func (t *evaluator) refresh() error {
 		t.snapshot, t.generation = snapshot, snapshot.Generation()
 		t.refreshNames()
 	}
+	t.refreshed = t.round
 	return nil
 }
 
 func (t *evaluator) refreshNames() {
+	order := t.snapshot.ListOrder()
+	if sameSlice(order, t.order) {
+		return
+	}
+	t.order = order
 	nodes := t.nodes()
 	same := func(node fwk.NodeInfo, name string) bool { return node.Node().Name == name }
 	if slices.EqualFunc(nodes, t.names, same) {
 		return
 	}
-	t.names = make([]string, len(nodes))
+	t.names, t.positions = make([]string, len(nodes)), make(map[string]int, len(nodes))
 	for i, node := range nodes {
 		t.names[i] = node.Node().Name
+		t.positions[t.names[i]] = i
 	}
+}
+
+// changedSince returns the positions of the nodes that changed after a generation of the snapshot.
+func (t *evaluator) changedSince(generation int64) []int {
+	if t.changed.from != generation || t.changed.to != t.generation {
+		t.changed.from, t.changed.to, t.changed.positions = generation, t.generation, t.changed.positions[:0]
+		for index := range t.snapshot.ChangedSince(generation) {
+			if node := t.snapshot.NodeAt(index); node != nil {
+				t.changed.positions = append(t.changed.positions, t.positions[node.Node().Name])
+			}
+		}
+	}
+	return t.changed.positions
 }
 
 func (t *evaluator) nodes() []fwk.NodeInfo {
@@ -145,10 +189,14 @@ func (t *evaluator) classOf(pod *v1.Pod) *podClass {
 	key := classKey(pod)
 	found := t.classes[key]
 	if found == nil {
-		found = &podClass{profile: profile, hooks: preemptionHooks(profile), pod: pod}
+		found = newPodClass(profile, pod)
 		t.classes[key] = found
 	}
 	return found
+}
+
+func newPodClass(profile *runtime.Framework, pod *v1.Pod) *podClass {
+	return &podClass{profile: profile, inTree: len(profile.OutOfTreePlugins()) == 0, hooks: preemptionHooks(profile), pod: pod}
 }
 
 // classKey is everything about a pod that verdicts may depend on. The UID counts where other objects are named after the pod.
@@ -193,167 +241,105 @@ func (t *evaluator) evaluate(c *podClass) (*feasibility, error) {
 	if c.latest != nil && c.round == t.round {
 		return c.latest, nil
 	}
-	before := c.latest
-	if before != nil && (c.otherChanges != t.otherChanges || !sameNames(before.names, t.names)) {
-		c.verdicts, c.dryRuns = nil, nil
-	}
-	status := c.profile.Contain(c.pod, func() *fwk.Status {
+	t.forget(c)
+	status := t.contain(c, func() *fwk.Status {
 		q := t.newEvaluation(c)
-		c.verdicts = q.filterNodes(c.verdicts)
-		c.latest = feasibilityOf(t.names, c.verdicts)
-		if c.latest.feasibleNodes == 0 {
-			c.latest.preemption = q.dryRunPreemption(before)
+		q.filterNodes()
+		var preemption preemptionResult
+		if c.feasibleNodes == 0 {
+			preemption = q.dryRunPreemption()
 		}
+		t.setLatest(c, preemption)
 		return nil
 	})
 	if !status.IsSuccess() {
 		t.rejectEverywhere(c, status)
 	}
-	if before != nil && before.equal(c.latest) {
-		c.latest = before
-	}
-	c.round, c.otherChanges = t.round, t.otherChanges
+	c.round, c.otherChanges, c.generation = t.round, t.otherChanges, t.generation
 	return c.latest, nil
+}
+
+// contain calls do, which calls plugins for the pods of a class. In-tree plugins do not end the goroutine, and have none of
+// their own.
+func (t *evaluator) contain(c *podClass, do func() *fwk.Status) *fwk.Status {
+	if c.inTree {
+		return do()
+	}
+	return c.profile.Contain(c.pod, do)
+}
+
+// forget has those nodes evaluated again that changed since the last evaluation of a class; all if nodes came or went, or if
+// anything but pods and nodes changed.
+func (t *evaluator) forget(c *podClass) {
+	switch {
+	case c.latest == nil || !sameSlice(c.latest.names, t.names) || len(c.dryRuns) != len(t.names):
+		c.reset(len(t.names))
+	case c.otherChanges != t.otherChanges:
+		c.refilter.fill()
+		c.rerun.fill()
+		clear(c.dryRuns)
+	default:
+		for _, position := range t.changedSince(c.generation) {
+			c.refilter.add(position)
+			c.rerun.add(position)
+			c.dryRuns[position].reusable = false
+		}
+	}
+}
+
+// reset forgets all verdicts, of which there will be one for each node.
+func (c *podClass) reset(nodes int) {
+	c.verdicts, c.feasibleNodes, c.everywhere, c.differ = make([]filterVerdict, nodes), nodes, filterVerdict{}, true
+	c.dryRuns, c.blockedBy, c.sharedBlockedBy = make([]dryRun, nodes), make([]pluginNumber, nodes), nil
+	c.refilter, c.rerun = newNodeSet(nodes), newNodeSet(nodes)
+}
+
+// setVerdict replaces the verdict on the node at a position.
+func (c *podClass) setVerdict(position int, verdict filterVerdict) {
+	before := c.verdicts[position]
+	if before == verdict {
+		return
+	}
+	if before.plugin == noPlugin {
+		c.feasibleNodes--
+	}
+	if verdict.plugin == noPlugin {
+		c.feasibleNodes++
+	}
+	c.verdicts[position], c.differ = verdict, true
+	c.rerun.add(position)
+}
+
+// setLatest makes the verdicts of a class, and the result of preemption, the latest feasibility, unless that says the same
+// already.
+func (t *evaluator) setLatest(c *podClass, preemption preemptionResult) {
+	before := c.latest
+	differ := before == nil || !sameSlice(before.names, t.names) || c.differ && !slices.EqualFunc(before.rejectedBy, c.verdicts, pluginNumber.rejects)
+	c.differ = false
+	if !differ && before.preemption.equal(preemption) {
+		return
+	}
+	c.latest = &feasibility{
+		plugins: &t.plugins, names: t.names, rejectedBy: make([]pluginNumber, len(c.verdicts)), feasibleNodes: c.feasibleNodes,
+		preemption: preemption,
+	}
+	for i := range c.verdicts {
+		c.latest.rejectedBy[i] = c.verdicts[i].plugin
+	}
 }
 
 // rejectEverywhere makes the plugin that ended the goroutine of an evaluation the one that rejects the pods on all nodes.
 func (t *evaluator) rejectEverywhere(c *podClass, status *fwk.Status) {
 	t.noteFailedVerdict(c.pod, status)
 	plugin := cmp.Or(status.Plugin(), "PostFilter") // the framework knows of all calls but those of preemption
-	c.verdicts, c.dryRuns = make([]filterVerdict, len(t.names)), nil
+	c.reset(len(t.names))
 	for i := range c.verdicts {
-		c.verdicts[i] = filterVerdict{plugin: plugin}
+		c.setVerdict(i, filterVerdict{plugin: t.plugins.number(plugin)})
 	}
-	c.latest = feasibilityOf(t.names, c.verdicts)
+	t.setLatest(c, preemptionResult{})
 }
 
-func feasibilityOf(names []string, verdicts []filterVerdict) *feasibility {
-	j := &feasibility{names: names, rejectedBy: make([]string, len(verdicts))}
-	for i := range verdicts {
-		j.rejectedBy[i] = verdicts[i].plugin
-		if verdicts[i].plugin == "" {
-			j.feasibleNodes++
-		}
-	}
-	return j
-}
-
-// sameNames reports whether two results share their list of nodes.
-func sameNames(a, b []string) bool {
+// sameSlice reports whether two slices are the same one. Results share their list of nodes.
+func sameSlice[E any](a, b []E) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
-}
-
-// evaluation is one evaluation of a class, after PreFilter.
-type evaluation struct {
-	*evaluator
-	class *podClass
-	state *framework.CycleState
-	// everywhere is the verdict on all nodes if PreFilter rejected the pods.
-	everywhere filterVerdict
-	// allowed are the nodes that PreFilter returned, and narrowedBy is a plugin that left nodes out.
-	allowed    *fwk.PreFilterResult
-	narrowedBy string
-}
-
-func (t *evaluator) newEvaluation(c *podClass) *evaluation {
-	q := &evaluation{evaluator: t, class: c, state: framework.NewCycleState()}
-	allowed, status, narrowing := c.profile.RunPreFilterPlugins(t.ctx, q.state, c.pod)
-	if !status.IsSuccess() {
-		q.everywhere = filterVerdict{plugin: q.rejectingPlugin(status), resolvable: status.Code() == fwk.Unschedulable}
-		return q
-	}
-	q.allowed = allowed
-	if len(narrowing) > 0 {
-		q.narrowedBy = sets.List(narrowing)[0]
-	}
-	return q
-}
-
-// rejectingPlugin returns the plugin of a status, and remembers failures.
-func (q *evaluation) rejectingPlugin(status *fwk.Status) string {
-	if !status.IsRejected() {
-		q.noteFailedVerdict(q.class.pod, status)
-	}
-	if status.Plugin() == "" {
-		return "PreFilter" // it was a combination of plugins
-	}
-	return status.Plugin()
-}
-
-// filterNodes returns the verdicts on all nodes. It keeps the reusable ones of before, which is nil or has one for each node.
-func (q *evaluation) filterNodes(before []filterVerdict) []filterVerdict {
-	nodes := q.nodes()
-	verdicts := make([]filterVerdict, len(nodes))
-	for i, node := range nodes {
-		if before != nil && before[i].reusable && before[i].generation == node.GetGeneration() && q.everywhere.plugin == "" {
-			verdicts[i] = before[i]
-			continue
-		}
-		verdicts[i] = q.filterNode(node)
-	}
-	return verdicts
-}
-
-// filterNode returns the verdict on one node.
-func (q *evaluation) filterNode(node fwk.NodeInfo) filterVerdict {
-	name := node.Node().Name
-	if q.everywhere.plugin != "" {
-		return q.everywhere
-	}
-	if !q.allowed.AllNodes() && !q.allowed.NodeNames.Has(name) {
-		return filterVerdict{plugin: q.narrowedBy}
-	}
-	status := q.class.profile.RunFilterPluginsWithNominatedPods(q.ctx, q.state, q.class.pod, node)
-	if status.IsSuccess() {
-		return filterVerdict{}
-	}
-	plugin := q.rejectingPlugin(status)
-	return filterVerdict{
-		plugin: plugin, resolvable: status.Code() == fwk.Unschedulable,
-		reusable: q.dependsOnNodeOnly(plugin, node), generation: node.GetGeneration(),
-	}
-}
-
-// dependsOnNodeOnly reports whether the verdict of a plugin on a node can only change with the node.
-func (q *evaluation) dependsOnNodeOnly(plugin string, node fwk.NodeInfo) bool {
-	return readsNodeOnly(q.class.profile.Plugin(plugin)) && len(q.class.profile.NominatedPodsForNode(node.Node().Name)) == 0
-}
-
-// readsNodeOnly reports whether the verdict of a plugin on a node can only change with the node, with an object that is
-// neither a pod nor a node, or with a nomination.
-func readsNodeOnly(plugin fwk.Plugin) bool {
-	switch plugin.(type) {
-	case *nodeaffinity.Plugin, *nodename.Plugin, *nodeports.Plugin, *noderesourcesfit.Plugin, *nodeunschedulable.Plugin,
-		*tainttoleration.Plugin:
-		return true
-	}
-	return false
-}
-
-// bestNode returns the feasible node with the highest score, the first of several; empty if no node is feasible.
-func (t *evaluator) bestNode(c *podClass) (string, error) {
-	result, err := t.evaluate(c)
-	if err != nil || result.feasibleNodes == 0 {
-		return "", err
-	}
-	var feasible []fwk.NodeInfo
-	for i, node := range t.nodes() {
-		if result.rejectedBy[i] == "" {
-			feasible = append(feasible, node)
-		}
-	}
-	best := feasible[0].Node().Name
-	var scores []fwk.NodePluginScores
-	status := c.profile.Contain(c.pod, func() (status *fwk.Status) {
-		q := t.newEvaluation(c)
-		if status = c.profile.RunPreScorePlugins(t.ctx, q.state, c.pod, feasible); status.IsSuccess() {
-			scores, status = c.profile.RunScorePlugins(t.ctx, q.state, c.pod, feasible)
-		}
-		return status
-	})
-	if !status.IsSuccess() {
-		return best, nil
-	}
-	highest := slices.MaxFunc(scores, func(a, b fwk.NodePluginScores) int { return cmp.Compare(a.TotalScore, b.TotalScore) })
-	return highest.Name, nil
 }

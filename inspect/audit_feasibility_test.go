@@ -37,11 +37,14 @@ func (d *crossChecker) doubt() {
 			d.t.Fatal(err)
 		}
 		d.checked++
-		fresh := &podClass{profile: known.profile, hooks: known.hooks, pod: known.pod}
+		fresh := newPodClass(known.profile, known.pod)
+		d.evaluator.forget(fresh)
 		q := d.evaluator.newEvaluation(fresh)
-		fresh.verdicts = q.filterNodes(nil)
-		all := feasibilityOf(d.evaluator.names, fresh.verdicts)
-		if room := q.dryRunPreemption(nil); all.feasibleNodes == 0 && (room.node == "") != (believed.preemption.node == "") {
+		q.filterNodes()
+		room := q.dryRunPreemption()
+		d.evaluator.setLatest(fresh, room)
+		all := fresh.latest
+		if all.feasibleNodes == 0 && (room.node == "") != (believed.preemption.node == "") {
 			d.t.Errorf("%v: preemption makes room for pod %s on node %q, but the auditor believes %q",
 				d.cluster.Now(), known.pod.Name, room.node, believed.preemption.node)
 		}
@@ -49,9 +52,9 @@ func (d *crossChecker) doubt() {
 			d.t.Errorf("%v: pod %s fits %d nodes, but the auditor believes %d", d.cluster.Now(), known.pod.Name, all.feasibleNodes, believed.feasibleNodes)
 		}
 		for i, plugin := range all.rejectedBy {
-			if believed := believed.rejectedBy[i]; (plugin == "") != (believed == "") {
+			if (plugin == noPlugin) != (believed.rejectedBy[i] == noPlugin) {
 				d.t.Errorf("%v: pod %s on node %s is rejected by %q, but the auditor believes %q",
-					d.cluster.Now(), known.pod.Name, all.names[i], plugin, believed)
+					d.cluster.Now(), known.pod.Name, all.names[i], all.rejectorOn(i), believed.rejectorOn(i))
 			}
 		}
 	}

@@ -5,7 +5,6 @@ package inspect
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 
@@ -45,6 +44,10 @@ type Auditor struct {
 	cluster   *simulate.Cluster
 	evaluator *evaluator
 	counts    decisionCounts
+	// followed are the classes that have waiting pods to evaluate, and unclassed the pods whose class is to be determined
+	// again.
+	followed  []*podClass
+	unclassed map[*waitingPod]bool
 	// newlySchedulable are the waiting pods that became schedulable since virtual time advanced.
 	newlySchedulable []*waitingPod
 	// unevaluated counts the pods that were rejected by something after Filter.
@@ -115,7 +118,7 @@ func (a hintAnswers) add(key rowKey, hint fwk.QueueingHint) {
 
 // NewAuditor returns an auditor for one simulation. The context is passed to the plugins that it calls.
 func NewAuditor(ctx context.Context) *Auditor {
-	return &Auditor{ctx: ctx, counts: newDecisionCounts(), waiting: map[types.UID]*waitingPod{}, failures: newFailures()}
+	return &Auditor{ctx: ctx, counts: newDecisionCounts(), waiting: map[types.UID]*waitingPod{}, unclassed: map[*waitingPod]bool{}, failures: newFailures()}
 }
 
 // Observe makes the auditor the observer of the scheduler and of the queue.
@@ -182,25 +185,53 @@ func (a *Auditor) AttemptFailed(failure scheduler.Failure) {
 	}
 }
 
-// takeObserved returns the observations and clears them.
+// takeObserved returns the observations and clears them. Pods that were woken are not followed any more.
 func (a *Auditor) takeObserved() observations {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	taken := a.observed
 	a.observed = observations{}
+	a.mu.Unlock()
+	for _, woken := range taken.woken {
+		a.unfollow(woken.waitingPod)
+	}
 	return taken
 }
 
-// waitingPods returns the pods that wait for an event, in no particular order.
-func (a *Auditor) waitingPods() []*waitingPod {
+// follow has a waiting pod, which was evaluated, evaluated with its class from now on.
+func (a *Auditor) follow(s *waitingPod) {
+	c := s.class
+	switch {
+	case len(c.waiting) == 0:
+		c.waiting, c.evaluated = map[*waitingPod]bool{}, s.last
+		a.followed = append(a.followed, c)
+	case c.evaluated != s.last:
+		c.evaluated = nil
+	}
+	c.waiting[s] = true
+}
+
+// unfollow ends the evaluation of a waiting pod, and reports whether it was followed.
+func (a *Auditor) unfollow(s *waitingPod) bool {
+	if a.unclassed[s] {
+		delete(a.unclassed, s)
+		return true
+	}
+	c := s.class
+	if c == nil || !c.waiting[s] {
+		return false
+	}
+	if delete(c.waiting, s); len(c.waiting) == 0 {
+		a.followed = slices.DeleteFunc(a.followed, func(other *podClass) bool { return other == c })
+	}
+	return true
+}
+
+// waitingPod returns the pod with a UID if it waits for an event, or nil.
+func (a *Auditor) waitingPod(uid types.UID) *waitingPod {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Collect(maps.Values(a.waiting))
+	return a.waiting[uid]
 }
 
 // stillWaiting reports whether a pod still waits since the same attempt.
-func (a *Auditor) stillWaiting(s *waitingPod) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.waiting[s.pod.UID] == s
-}
+func (a *Auditor) stillWaiting(s *waitingPod) bool { return a.waitingPod(s.pod.UID) == s }

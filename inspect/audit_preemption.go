@@ -31,14 +31,12 @@ func preemptionHooks(profile *runtime.Framework) preemption.Hooks {
 	return nil
 }
 
-// dryRun is the result of removing the pods of lower priority from a node.
+// dryRun is the result of removing the pods of lower priority from a node, without success.
 type dryRun struct {
-	// plugin still rejects the pods; noVictims if there is no pod to remove, and empty if the pods fit then.
-	plugin  string
-	victims []string
-	// reusable reports whether the result holds as long as the generation of the node is the same.
-	reusable   bool
-	generation int64
+	// plugin still rejects the pods; noVictims if there is no pod to remove.
+	plugin pluginNumber
+	// reusable reports whether the result holds as long as the node does not change.
+	reusable bool
 }
 
 // noVictims stands for a plugin that rejects pods on a node without pods that could be preempted.
@@ -51,81 +49,92 @@ type preemptionResult struct {
 	victims []string
 	// blockedBy has for each node the plugin that rejects the pods even without the pods of lower priority. It is nil if
 	// preemption helps on some node, and if it was not tried.
-	blockedBy []string
+	blockedBy []pluginNumber
 }
 
 func (r preemptionResult) equal(other preemptionResult) bool {
-	return r.node == other.node && slices.Equal(r.victims, other.victims) && slices.Equal(r.blockedBy, other.blockedBy)
+	return r.node == other.node && slices.Equal(r.victims, other.victims) &&
+		(sameSlice(r.blockedBy, other.blockedBy) || slices.Equal(r.blockedBy, other.blockedBy))
 }
 
 // dryRunPreemption finds a node on which preemption would help, without evicting any pod. The node of the last time is tried
 // first.
-func (q *evaluation) dryRunPreemption(before *feasibility) preemptionResult {
+func (q *evaluation) dryRunPreemption() preemptionResult {
 	c := q.class
-	nodes := q.nodes()
-	if c.hooks == nil || !q.mayPreempt(nodes) {
+	if c.hooks == nil || !q.mayPreempt() {
 		return preemptionResult{}
 	}
-	if len(c.dryRuns) != len(nodes) {
-		c.dryRuns = make([]dryRun, len(nodes))
-	}
-	if before != nil {
-		if last := slices.Index(q.names, before.preemption.node); last >= 0 {
-			if found := q.dryRunOnNode(last, nodes[last]); found.plugin == "" {
-				return preemptionResult{node: q.names[last], victims: found.victims}
+	nodes := q.nodes()
+	if c.latest != nil {
+		if last, found := q.positions[c.latest.preemption.node]; found {
+			if victims := q.dryRunOnNode(last, nodes[last]); len(victims) > 0 {
+				return preemptionResult{node: q.names[last], victims: victims}
 			}
 		}
 	}
-	blockedBy := make([]string, len(nodes))
-	for i, node := range nodes {
-		found := q.dryRunOnNode(i, node)
-		if found.plugin == "" {
-			return preemptionResult{node: node.Node().Name, victims: found.victims}
+	var result preemptionResult
+	c.rerun.visit(func(i int) (keep, goOn bool) {
+		if result.victims = q.dryRunOnNode(i, nodes[i]); len(result.victims) > 0 {
+			result.node = q.names[i]
+			return true, false
 		}
-		blockedBy[i] = found.plugin
+		return c.verdicts[i].resolvable && !c.dryRuns[i].reusable, true
+	})
+	if result.node == "" {
+		if c.sharedBlockedBy == nil {
+			c.sharedBlockedBy = slices.Clone(c.blockedBy)
+		}
+		result.blockedBy = c.sharedBlockedBy
 	}
-	return preemptionResult{blockedBy: blockedBy}
+	return result
 }
 
 // mayPreempt reports whether the pods may preempt at all.
-func (q *evaluation) mayPreempt(nodes []fwk.NodeInfo) bool {
+func (q *evaluation) mayPreempt() bool {
 	var onNominated *fwk.Status
-	for i, node := range nodes {
-		if node.Node().Name == q.class.pod.Status.NominatedNodeName {
-			onNominated = q.class.verdicts[i].status()
-		}
+	if position, found := q.positions[q.class.pod.Status.NominatedNodeName]; found {
+		onNominated = q.statusOf(q.class.verdicts[position])
 	}
 	eligible, _ := q.class.hooks.PodEligibleToPreemptOthers(q.ctx, q.class.pod, onNominated)
 	return eligible
 }
 
-// dryRunOnNode removes the pods that may be preempted from a copy of a node, unless the last result can be reused.
-func (q *evaluation) dryRunOnNode(i int, node fwk.NodeInfo) dryRun {
-	rejected, known := &q.class.verdicts[i], &q.class.dryRuns[i]
-	switch {
-	case !rejected.resolvable:
-		return dryRun{plugin: rejected.plugin}
-	case known.reusable && known.generation == node.GetGeneration():
-		return *known
+// dryRunOnNode returns the pods whose removal from a copy of a node helps. If there are none, it notes why, and does not try if
+// the last result can be reused.
+func (q *evaluation) dryRunOnNode(i int, node fwk.NodeInfo) (victims []string) {
+	verdict, known := q.class.verdicts[i], &q.class.dryRuns[i]
+	if verdict.resolvable && !known.reusable {
+		if victims, *known = q.removePods(node); len(victims) > 0 {
+			return victims
+		}
 	}
-	*known = dryRun{generation: node.GetGeneration()}
+	plugin := verdict.plugin
+	if verdict.resolvable {
+		plugin = known.plugin
+	}
+	if q.class.blockedBy[i] != plugin {
+		q.class.blockedBy[i], q.class.sharedBlockedBy = plugin, nil
+	}
+	return nil
+}
+
+// removePods removes the pods that may be preempted from a copy of a node.
+func (q *evaluation) removePods(node fwk.NodeInfo) (names []string, failed dryRun) {
 	if !hasLowerPriorityPod(node, q.class.pod) {
-		known.plugin, known.reusable = noVictims, true
-		return *known
+		return nil, dryRun{plugin: q.plugins.number(noVictims), reusable: true}
 	}
 	victims, _, status := q.class.hooks.SelectVictimsOnNode(q.ctx, q.state.Clone(), q.class.pod, node.Snapshot(), q.budgets())
 	switch {
 	case status.IsSuccess() && len(victims) > 0:
 		for _, victim := range victims {
-			known.victims = append(known.victims, victim.Namespace+"/"+victim.Name)
+			names = append(names, victim.Namespace+"/"+victim.Name)
 		}
+		return names, dryRun{}
 	case status.IsSuccess() || status.Plugin() == "":
-		known.plugin = noVictims
-	default:
-		known.plugin = q.rejectingPlugin(status)
-		known.reusable = q.dependsOnNodeOnly(known.plugin, node)
+		return nil, dryRun{plugin: q.plugins.number(noVictims)}
 	}
-	return *known
+	plugin := q.rejectingPlugin(status)
+	return nil, dryRun{plugin: q.plugins.number(plugin), reusable: q.dependsOnNodeOnly(plugin, node)}
 }
 
 // budgets returns the disruption budgets. They decide which pods are preempted, not whether preemption helps.
@@ -148,13 +157,13 @@ func hasLowerPriorityPod(node fwk.NodeInfo, pod *v1.Pod) bool {
 	})
 }
 
-// status is the verdict as Filter gave it.
-func (v *filterVerdict) status() *fwk.Status {
+// statusOf is the verdict as Filter gave it.
+func (t *evaluator) statusOf(verdict filterVerdict) *fwk.Status {
 	switch {
-	case v.plugin == "":
+	case verdict.plugin == noPlugin:
 		return nil
-	case v.resolvable:
-		return fwk.NewStatus(fwk.Unschedulable).WithPlugin(v.plugin)
+	case verdict.resolvable:
+		return fwk.NewStatus(fwk.Unschedulable).WithPlugin(t.plugins.name(verdict.plugin))
 	}
-	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable).WithPlugin(v.plugin)
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable).WithPlugin(t.plugins.name(verdict.plugin))
 }

@@ -5,6 +5,7 @@ package inspect_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -385,5 +386,17 @@ func TestScenariosOfTheTestdata(t *testing.T) {
 				t.Errorf("%v %+v", &found.Missed[i], found.Missed[i].MissedBy)
 			}
 		})
+	}
+}
+
+// TestPreemptionThatADeletionEnables has a pod wait that needs a whole node, on which a pod of its own priority and one of lower
+// priority run. When the first goes, NodeResourcesFit rejects the pod as before, and preempting the other helps.
+func TestPreemptionThatADeletionEnables(t *testing.T) {
+	found := audit(t, documents(node("n1", ""),
+		pod("equal", "1", ", priority: 100, nodeName: n1"), pod("lower", "1", ", priority: 0, nodeName: n1"), pod("waiting", "4", ", priority: 100"),
+		scenario(deletePod("10s", "equal"))), simulate.Options{})
+	want := inspect.Decisions{Event: "AssignedPodDelete", Plugin: "NodeResourcesFit", RightWakeups: 2} // and that of the victim
+	if !slices.Contains(found.Decisions, want) {
+		t.Errorf("decisions %+v, want %+v", found.Decisions, want)
 	}
 }

@@ -216,7 +216,7 @@ func TestProbeAgreesWithAttempts(t *testing.T) {
 					for _, everywhere := range built.everywhere {
 						rejections = append(rejections, nodeRejection{status: everywhere})
 					}
-					by := judged.rejectedBy[i]
+					by := judged.rejectorOn(i)
 					if (by == "") != (len(rejections) == 0) || by != "" && !rejectedBy(rejections, by) {
 						t.Errorf("pod %s on node %s is rejected by %q, but the blockers are %+v", pod.Name, judged.names[i], by, rejections)
 					}

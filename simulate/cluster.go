@@ -384,7 +384,9 @@ func (c *Cluster) Report() *Report {
 	defer c.tracker.mu.Unlock()
 	summary := c.tracker.summary
 	summary.Nodes, summary.Events = nodes, events
-	for _, record := range c.tracker.sorted() {
+	records := c.tracker.sorted()
+	report.Pods = slices.Grow(report.Pods, len(records))
+	for _, record := range records {
 		state := c.tracker.state(record, c.responsible)
 		report.Pods = append(report.Pods, state)
 		switch state.Pool {
