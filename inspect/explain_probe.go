@@ -25,8 +25,8 @@ type probe struct {
 	profile *runtime.Framework
 	pod     *v1.Pod
 	state   *framework.CycleState
-	// foreign are the out-of-tree plugins.
-	foreign sets.Set[string]
+	// outOfTree are the names of the out-of-tree plugins.
+	outOfTree sets.Set[string]
 	// filters are the Filter plugins, in the order in which they run.
 	filters []fwk.FilterPlugin
 	// everywhere has the statuses of the plugins that rejected the pod on all nodes at PreFilter, in their order, narrowed
@@ -42,7 +42,7 @@ type preFilterNodes struct {
 
 // newProbe runs PreFilter of every plugin over the nodes of the profile's snapshot.
 func newProbe(ctx context.Context, profile *runtime.Framework, pod *v1.Pod, nodes []fwk.NodeInfo) *probe {
-	p := &probe{ctx: ctx, profile: profile, pod: pod, state: framework.NewCycleState(), foreign: sets.New(profile.OutOfTreePlugins()...)}
+	p := &probe{ctx: ctx, profile: profile, pod: pod, state: framework.NewCycleState(), outOfTree: sets.New(profile.OutOfTreePlugins()...)}
 	done := sets.New[string]() // plugins whose Filter is not to be called
 	for _, resolved := range profile.Resolved().Points[profiles.PreFilter] {
 		plugin, runs := profile.Plugin(resolved.Name).(fwk.PreFilterPlugin)
@@ -85,7 +85,7 @@ func (p *probe) call(plugin string, do func() *fwk.Status) *fwk.Status {
 		defer recoverStatus(plugin, &status)
 		return do()
 	}
-	if !p.foreign.Has(plugin) {
+	if !p.outOfTree.Has(plugin) {
 		return withPlugin(recovering(), plugin)
 	}
 	return withPlugin(p.profile.Contain(p.pod, recovering), plugin)

@@ -33,8 +33,8 @@ type Call struct {
 	// Pod is what the call is about; nil if it is about none, as that of a factory.
 	Pod *v1.Pod
 
-	foreign bool
-	serial  uint64 // of the pass
+	outOfTree bool
+	serial    uint64 // of the record
 }
 
 // String says which plugin is called, where, and for which pod.
@@ -59,9 +59,9 @@ func (c *Calls) InFlight() []Call {
 	}
 	slices.SortStableFunc(calls, func(a, b Call) int {
 		switch {
-		case a.foreign == b.foreign:
+		case a.outOfTree == b.outOfTree:
 			return 0
-		case a.foreign:
+		case a.outOfTree:
 			return -1
 		}
 		return 1
@@ -79,7 +79,7 @@ func (c *Calls) Caller() (call Call, source string) {
 	c.mu.Unlock()
 	for _, record := range records {
 		plugin, found := record.plugin.Load(), record.look()
-		if plugin == nil || !plugin.foreign {
+		if plugin == nil || !plugin.outOfTree {
 			continue
 		}
 		if line := plugin.lineIn(stack); line != "" {
@@ -127,15 +127,15 @@ func (c *Calls) noteEnded(pod *v1.Pod, err error) {
 	}
 }
 
-// callRecord is where one goroutine at a time notes whom it calls.
+// callRecord is where one goroutine at a time notes which plugin it calls.
 type callRecord struct {
 	mu   sync.Mutex
-	pass Call // without the plugin; guarded by mu
+	call Call // without the plugin; guarded by mu
 	// plugin is the one that is called, or nil between calls.
 	plugin atomic.Pointer[identity]
 }
 
-// begin returns a record for a pass over plugins; it must be given back with end.
+// begin returns a record for consecutive calls; it must be given back with end.
 func (c *Calls) begin(method Method, pod *v1.Pod) *callRecord {
 	c.mu.Lock()
 	var record *callRecord
@@ -150,7 +150,7 @@ func (c *Calls) begin(method Method, pod *v1.Pod) *callRecord {
 	serial := c.serial
 	c.mu.Unlock()
 	record.mu.Lock()
-	record.pass = Call{Method: method, Pod: pod, serial: serial}
+	record.call = Call{Method: method, Pod: pod, serial: serial}
 	record.mu.Unlock()
 	return record
 }
@@ -166,9 +166,9 @@ func (c *Calls) end(record *callRecord) {
 func (r *callRecord) look() Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	call, plugin := r.pass, r.plugin.Load()
+	call, plugin := r.call, r.plugin.Load()
 	if plugin != nil {
-		call.Plugin, call.foreign = plugin.name, plugin.foreign
+		call.Plugin, call.outOfTree = plugin.name, plugin.outOfTree
 	}
 	return call
 }

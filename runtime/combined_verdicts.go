@@ -31,61 +31,61 @@ func (f *combinedFilter) cached() *verdicts.PluginVerdicts {
 	return f.entry.Value.(*verdicts.PluginVerdicts)
 }
 
-func (b *combinedVerdicts) Bytes() int { return 4 * cap(b.verdicts) }
+func (c *combinedVerdicts) Bytes() int { return 4 * cap(c.verdicts) }
 
 // sync brings the verdicts up to date: plugins are asked about the nodes that changed, and only about those that no earlier
 // plugin rejects. After a failure the verdicts must not be used any more.
-func (b *combinedVerdicts) sync(s *cachedSearch) *fwk.Status {
-	for i := range b.filters {
-		b.filters[i].cached().Sync(s.changes())
+func (c *combinedVerdicts) sync(s *cachedSearch) *fwk.Status {
+	for i := range c.filters {
+		c.filters[i].cached().Sync(s.changes())
 	}
-	nodeIndexes, ok := s.changedSince(b.position)
+	nodeIndexes, ok := s.changedSince(c.position)
 	if !ok {
-		clear(b.verdicts)
-		b.accepted = 0
+		clear(c.verdicts)
+		c.accepted = 0
 	}
-	b.verdicts = verdicts.Extend(b.verdicts, s.nodes.IndexCount(), verdicts.Unknown)
-	b.position = s.changes().End()
-	return b.combine(s, nodeIndexes)
+	c.verdicts = verdicts.Extend(c.verdicts, s.nodes.IndexCount(), verdicts.Unknown)
+	c.position = s.changes().End()
+	return c.combine(s, nodeIndexes)
 }
 
 // combine finds the verdicts on the given nodes, which are distinct.
-func (b *combinedVerdicts) combine(s *cachedSearch, nodeIndexes []int) *fwk.Status {
+func (c *combinedVerdicts) combine(s *cachedSearch, nodeIndexes []int) *fwk.Status {
 	remaining := make([]int, 0, len(nodeIndexes))
 	for _, nodeIndex := range nodeIndexes {
-		if b.verdicts[nodeIndex] == verdicts.Accepted {
-			b.accepted--
+		if c.verdicts[nodeIndex] == verdicts.Accepted {
+			c.accepted--
 		}
 		if s.nodes.NodeAt(nodeIndex) == nil {
-			b.verdicts[nodeIndex] = verdicts.NoNode
+			c.verdicts[nodeIndex] = verdicts.NoNode
 			continue
 		}
 		remaining = append(remaining, nodeIndex)
 	}
-	for i := range b.filters {
-		filter, cached := &b.filters[i], b.filters[i].cached()
+	for i := range c.filters {
+		filter, cached := &c.filters[i], c.filters[i].cached()
 		if failure := s.askUnknown(filter.index, cached, remaining); failure != nil {
 			return failure
 		}
 		remaining = slices.DeleteFunc(remaining, func(nodeIndex int) bool {
 			v := cached.ByNode[nodeIndex]
-			b.verdicts[nodeIndex] = v
+			c.verdicts[nodeIndex] = v
 			return v != verdicts.Accepted
 		})
 	}
 	for _, nodeIndex := range remaining {
-		b.verdicts[nodeIndex] = verdicts.Accepted
+		c.verdicts[nodeIndex] = verdicts.Accepted
 	}
-	b.accepted += len(remaining)
+	c.accepted += len(remaining)
 	return nil
 }
 
 // acceptedNodes appends the indexes of the nodes that all plugins accept. All has all node indexes in their order.
-func (b *combinedVerdicts) acceptedNodes(nodeIndexes, all []int) []int {
-	if b.accepted == len(b.verdicts) {
+func (c *combinedVerdicts) acceptedNodes(nodeIndexes, all []int) []int {
+	if c.accepted == len(c.verdicts) {
 		return append(nodeIndexes, all...)
 	}
-	for nodeIndex, v := range b.verdicts {
+	for nodeIndex, v := range c.verdicts {
 		if v == verdicts.Accepted {
 			nodeIndexes = append(nodeIndexes, nodeIndex)
 		}

@@ -62,10 +62,10 @@ func (f *Framework) recoverHints(plugin fwk.Plugin, registered []fwk.ClusterEven
 
 // recoverHint wraps a hint so that one that panics, or ends its goroutine, returns Queue, and an error that says why.
 func (f *Framework) recoverHint(plugin *identity, hint fwk.QueueingHintFn) fwk.QueueingHintFn {
-	if !plugin.foreign {
+	if !plugin.outOfTree {
 		return func(logger klog.Logger, pod *v1.Pod, oldObj, newObj any) (advice fwk.QueueingHint, err error) {
 			advice = fwk.Queue
-			defer f.guard(MethodQueueingHint, plugin, pod, &err)
+			defer f.recoverPanic(MethodQueueingHint, plugin, pod, &err)
 			return hint(logger, pod, oldObj, newObj)
 		}
 	}

@@ -20,10 +20,10 @@ type member[P fwk.Plugin] struct {
 	evaluated Counter // nil unless this point is counted
 }
 
-// foreign reports whether any of the plugins is none of this module.
-func (s stage[P]) foreign() bool {
+// outOfTree reports whether any of the plugins is none of this module.
+func (s stage[P]) outOfTree() bool {
 	for i := range s {
-		if s[i].identity.foreign {
+		if s[i].identity.outOfTree {
 			return true
 		}
 	}
@@ -46,11 +46,11 @@ type extensionPoint struct {
 	add func(*Framework, fwk.Plugin)
 }
 
-// pointTable has a row for every extension point.
-type pointTable []extensionPoint
+// extensionPointTable has a row for every extension point.
+type extensionPointTable []extensionPoint
 
 // extendedBy reports whether a plugin implements the interface of a point.
-func (t pointTable) extendedBy(plugin fwk.Plugin, point profiles.ExtensionPoint) bool {
+func (t extensionPointTable) extendedBy(plugin fwk.Plugin, point profiles.ExtensionPoint) bool {
 	for i := range t {
 		if t[i].point == point {
 			return t[i].extendedBy(plugin)
@@ -61,8 +61,8 @@ func (t pointTable) extendedBy(plugin fwk.Plugin, point profiles.ExtensionPoint)
 
 // extensionPoints returns the table: every point that a profile may name, with the interface and the stage behind it.
 // Plugins for placements and pod groups are accepted in profiles, but not run.
-func extensionPoints() pointTable {
-	return pointTable{
+func extensionPoints() extensionPointTable {
+	return extensionPointTable{
 		runs(profiles.PreEnqueue, "", func(f *Framework) *stage[fwk.PreEnqueuePlugin] { return &f.preEnqueue }),
 		runs(profiles.QueueSort, "", func(f *Framework) *stage[fwk.QueueSortPlugin] { return &f.queueSort }),
 		runs(profiles.PreFilter, MethodPreFilter, func(f *Framework) *stage[fwk.PreFilterPlugin] { return &f.preFilter }),

@@ -14,34 +14,34 @@ import (
 // PreFilter has run, such that for pods with equal keys the answer of all of them depends on the node info alone, also after
 // pods are removed from the node or added. It returns false if there is no such key, because a plugin reads more.
 func (f *Framework) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, ok bool) {
-	pass := f.startPass(context.Background(), MethodFilter, state, pod)
+	calls := f.startCalls(context.Background(), MethodFilter, state, pod)
 	var failure *fwk.Status // of a plugin that panics: it has no key
-	defer pass.end(&failure)
+	defer calls.end(&failure)
 	skipped := state.GetSkipFilterPlugins()
 	for i := range f.preFilter {
 		if skipped.Has(f.preFilter[i].name) {
 			continue
 		}
-		pass.consult(&f.preFilter[i].identity)
+		calls.beginCall(&f.preFilter[i].identity)
 		extensions := f.preFilter[i].plugin.PreFilterExtensions()
-		if pass.consulted(); extensions != nil {
+		if calls.endCall(); extensions != nil {
 			return key, false
 		}
 	}
-	key, rest := f.appendFilterKeys(&pass, key, state, pod)
+	key, rest := f.appendFilterKeys(&calls, key, state, pod)
 	return key, len(rest) == 0
 }
 
 // appendFilterKeys appends the keys of the Filter plugins that are not skipped, up to the first one that has none, and
 // returns the indexes of the plugins from there on.
-func (f *Framework) appendFilterKeys(pass *run, key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, rest []int) {
+func (f *Framework) appendFilterKeys(calls *pluginCalls, key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, rest []int) {
 	skipped := state.GetSkipFilterPlugins()
 	for i := range f.filter {
 		if len(skipped) > 0 && skipped.Has(f.filter[i].name) {
 			continue
 		}
 		if len(rest) == 0 && f.cache.filters[i].key != nil {
-			longer, ok := f.appendFilterKey(pass, key, i, state, pod)
+			longer, ok := f.appendFilterKey(calls, key, i, state, pod)
 			if ok {
 				key = longer
 				continue
@@ -53,11 +53,11 @@ func (f *Framework) appendFilterKeys(pass *run, key []byte, state fwk.CycleState
 }
 
 // appendFilterKey appends the key of one Filter plugin, which must be a framework.FilterKeyPlugin.
-func (f *Framework) appendFilterKey(pass *run, key []byte, index int, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
-	pass.consult(&f.filter[index].identity)
+func (f *Framework) appendFilterKey(calls *pluginCalls, key []byte, index int, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+	calls.beginCall(&f.filter[index].identity)
 	key, ok := appendKey(key, index, func(key []byte) ([]byte, bool) {
 		return f.cache.filters[index].key.AppendFilterKey(key, state, pod)
 	})
-	pass.consulted()
+	calls.endCall()
 	return key, ok
 }

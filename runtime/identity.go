@@ -18,14 +18,14 @@ type identity struct {
 	name string // as the plugin says itself; statuses and skip sets carry this name
 	// folder is the import path of the package that the plugin's type is of.
 	folder string
-	// foreign tells that the plugin is none of this module. Only foreign plugins are watched in calls that are so many, or so
+	// outOfTree is set if the plugin is none of this module. Only out-of-tree plugins are watched in calls that are so many, or so
 	// cheap, that watching them would be noticed.
-	foreign bool
+	outOfTree bool
 }
 
 func identityOf(plugin fwk.Plugin) identity {
 	module, folder := strings.TrimSuffix(reflect.TypeFor[Framework]().PkgPath(), "runtime"), folderOfType(plugin)
-	return identity{name: plugin.Name(), folder: folder, foreign: !strings.HasPrefix(folder, module+"plugins/")}
+	return identity{name: plugin.Name(), folder: folder, outOfTree: !strings.HasPrefix(folder, module+"plugins/")}
 }
 
 // folderOfType returns the import path of the package that the type of a value, or of what it points to, is of.
@@ -114,7 +114,7 @@ func isNil(plugin fwk.Plugin) bool {
 func (f *Framework) OutOfTreePlugins() []string {
 	var names []string
 	for name, who := range f.identities {
-		if who.foreign {
+		if who.outOfTree {
 			names = append(names, name)
 		}
 	}

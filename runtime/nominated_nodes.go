@@ -35,8 +35,8 @@ func (s *cachedSearch) nominatedNodes() []nominatedNode {
 	return nominated
 }
 
-// setAside takes nodes out of those that are left.
-func (s *cachedSearch) setAside(nominated []nominatedNode) {
+// exclude takes nodes out of those that are left.
+func (s *cachedSearch) exclude(nominated []nominatedNode) {
 	if len(nominated) == 0 {
 		return
 	}
@@ -81,7 +81,7 @@ func (s *cachedSearch) filterNominated(nominated []nominatedNode, allCached bool
 
 // nominatedVerdicts finds or makes the cached verdicts on nominated nodes for this pod, and brings them up to date.
 func (s *cachedSearch) nominatedVerdicts() *verdicts.Nominated {
-	key := s.storeKeyOf('n', s.combinedKey)
+	key := s.storeKeyOf(keyOfNominatedNodes, s.combinedKey)
 	entry := s.cache.store.Get(key)
 	if entry == nil {
 		entry = s.cache.store.Put(key, verdicts.NewNominated())

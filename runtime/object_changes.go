@@ -24,7 +24,7 @@ func (e *ObjectChangedError) Error() string {
 	return fmt.Sprintf("plugin %q changed %s in %s, which others have too; it was restored; change a DeepCopy instead", e.Plugin, e.Object, e.Method)
 }
 
-// checkedNodes is how many nodes are looked at after a plugin was asked about many: others in every pass.
+// checkedNodes is how many nodes are looked at after a plugin was asked about many: others every time.
 const checkedNodes = 4
 
 // checkedObject is a pod or node that a plugin should leave as it is, and a copy from before.
@@ -35,14 +35,14 @@ type checkedObject struct {
 
 // checkPod begins to check a pod, unless that was not asked for or the plugin is of this module.
 func (f *Framework) checkPod(plugin *identity, pod *v1.Pod) checkedObject {
-	if !f.options.CheckObjects || !plugin.foreign || pod == nil {
+	if !f.options.CheckObjects || !plugin.outOfTree || pod == nil {
 		return checkedObject{}
 	}
 	return checkedObject{pod: pod, podBefore: pod.DeepCopy()}
 }
 
 func (f *Framework) checkNode(plugin *identity, node *v1.Node) checkedObject {
-	if !f.options.CheckObjects || !plugin.foreign || node == nil {
+	if !f.options.CheckObjects || !plugin.outOfTree || node == nil {
 		return checkedObject{}
 	}
 	return checkedObject{node: node, nodeBefore: node.DeepCopy()}
@@ -51,7 +51,7 @@ func (f *Framework) checkNode(plugin *identity, node *v1.Node) checkedObject {
 // checkNodes begins to check some of the nodes of a search.
 func (s *cachedSearch) checkNodes(plugin *identity) []checkedObject {
 	count := s.nodes.NodeCount()
-	if !s.f.options.CheckObjects || !plugin.foreign || count == 0 {
+	if !s.f.options.CheckObjects || !plugin.outOfTree || count == 0 {
 		return nil
 	}
 	checked := make([]checkedObject, 0, checkedNodes)

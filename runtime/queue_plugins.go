@@ -14,33 +14,33 @@ import (
 // PreEnqueuePlugins returns the plugins that may keep a pod out of the queue, in their order. They are called without
 // the framework, so each comes wrapped: one that panics returns an Error status.
 func (f *Framework) PreEnqueuePlugins() []fwk.PreEnqueuePlugin {
-	guarded := make([]fwk.PreEnqueuePlugin, 0, len(f.preEnqueue))
+	plugins := make([]fwk.PreEnqueuePlugin, 0, len(f.preEnqueue))
 	for i := range f.preEnqueue {
 		plugin := &f.preEnqueue[i]
-		guarded = append(guarded, guardedPreEnqueue{PreEnqueuePlugin: plugin.plugin, identity: &plugin.identity, framework: f})
+		plugins = append(plugins, recoveringPreEnqueue{PreEnqueuePlugin: plugin.plugin, identity: &plugin.identity, framework: f})
 	}
-	return guarded
+	return plugins
 }
 
-// guardedPreEnqueue is a plugin whose panics become the failure of a pod.
-type guardedPreEnqueue struct {
+// recoveringPreEnqueue is a plugin whose panics become the failure of a pod.
+type recoveringPreEnqueue struct {
 	fwk.PreEnqueuePlugin
 	identity  *identity
 	framework *Framework
 }
 
 // PreEnqueue implements fwk.PreEnqueuePlugin.
-func (g guardedPreEnqueue) PreEnqueue(ctx context.Context, pod *v1.Pod) *fwk.Status {
-	if !g.identity.foreign {
-		return g.PreEnqueuePlugin.PreEnqueue(ctx, pod)
+func (p recoveringPreEnqueue) PreEnqueue(ctx context.Context, pod *v1.Pod) *fwk.Status {
+	if !p.identity.outOfTree {
+		return p.PreEnqueuePlugin.PreEnqueue(ctx, pod)
 	}
 	var status *fwk.Status
-	err := g.framework.call(MethodPreEnqueue, g.identity, pod, func() { status = g.PreEnqueuePlugin.PreEnqueue(ctx, pod) })
+	err := p.framework.call(MethodPreEnqueue, p.identity, pod, func() { status = p.PreEnqueuePlugin.PreEnqueue(ctx, pod) })
 	if err != nil {
-		return fwk.AsStatus(err).WithPlugin(g.identity.name)
+		return fwk.AsStatus(err).WithPlugin(p.identity.name)
 	}
 	if status.Code() == fwk.Error {
-		g.framework.report(MethodPreEnqueue, g.identity.name, pod, fmt.Errorf("running %s: %w", MethodPreEnqueue, status.AsError()))
+		p.framework.report(MethodPreEnqueue, p.identity.name, pod, fmt.Errorf("running %s: %w", MethodPreEnqueue, status.AsError()))
 	}
 	return status
 }
@@ -52,7 +52,7 @@ func (f *Framework) Less() fwk.LessFunc {
 		return nil
 	}
 	sorter := &f.queueSort[0]
-	if !sorter.foreign {
+	if !sorter.outOfTree {
 		return sorter.plugin.Less
 	}
 	return func(a, b fwk.QueuedEntityInfo) (before bool) {

@@ -20,17 +20,17 @@ var errOtherPreBindFailed = errors.New("some other PreBind operation failed")
 // RunPreBindPreFlights asks every PreBind plugin whether it has anything to do for the pod. The status is Success if
 // any has, Skip if none has, or an Error; the state then knows which plugins to skip and which may run in parallel.
 func (f *Framework) RunPreBindPreFlights(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
-	return f.contain(pod, f.preBind.foreign(), func() *fwk.Status { return f.runPreBindPreFlights(ctx, state, pod, nodeName) })
+	return f.contain(pod, f.preBind.outOfTree(), func() *fwk.Status { return f.runPreBindPreFlights(ctx, state, pod, nodeName) })
 }
 
 func (f *Framework) runPreBindPreFlights(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) (status *fwk.Status) {
-	pass := f.startPoint(ctx, MethodPreBindPreFlight, state, pod)
-	defer pass.end(&status)
+	calls := f.startExtensionPoint(ctx, MethodPreBindPreFlight, state, pod)
+	defer calls.end(&status)
 	skipped, parallel := sets.New[string](), sets.New[string]()
 	for i := range f.preBind {
 		plugin := &f.preBind[i]
-		result, status := plugin.plugin.PreBindPreFlight(pass.enter(ctx, &plugin.identity), state, pod, nodeName)
-		pass.leave(status)
+		result, status := plugin.plugin.PreBindPreFlight(calls.enter(ctx, &plugin.identity), state, pod, nodeName)
+		calls.leave(status)
 		if result != nil && result.AllowParallel {
 			parallel.Insert(plugin.name)
 		}
@@ -57,12 +57,12 @@ func (f *Framework) runPreBindPreFlights(ctx context.Context, state fwk.CycleSta
 // RunPreBindPlugins runs the PreBind plugins that have something to do, as far as RunPreBindPreFlights has found out:
 // group after group, those of a group in parallel, until one fails. If the context was cancelled, the error says why.
 func (f *Framework) RunPreBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
-	return f.contain(pod, f.preBind.foreign(), func() *fwk.Status { return f.runPreBindPlugins(ctx, state, pod, nodeName) })
+	return f.contain(pod, f.preBind.outOfTree(), func() *fwk.Status { return f.runPreBindPlugins(ctx, state, pod, nodeName) })
 }
 
 func (f *Framework) runPreBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) (status *fwk.Status) {
-	pass := f.startPoint(ctx, MethodPreBind, state, pod)
-	defer pass.end(&status)
+	calls := f.startExtensionPoint(ctx, MethodPreBind, state, pod)
+	defer calls.end(&status)
 	for _, group := range f.preBindGroups(state) {
 		if status := f.runPreBindGroup(ctx, state, pod, nodeName, group); !status.IsSuccess() {
 			return status
@@ -117,10 +117,10 @@ func (f *Framework) runPreBindGroup(ctx context.Context, state fwk.CycleState, p
 }
 
 func (f *Framework) runPreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string, plugin *member[fwk.PreBindPlugin]) (status *fwk.Status) {
-	pass := f.startPass(ctx, MethodPreBind, state, pod)
-	defer pass.end(&status)
-	status = plugin.plugin.PreBind(pass.enter(ctx, &plugin.identity), state, pod, nodeName)
-	pass.leave(status)
+	calls := f.startCalls(ctx, MethodPreBind, state, pod)
+	defer calls.end(&status)
+	status = plugin.plugin.PreBind(calls.enter(ctx, &plugin.identity), state, pod, nodeName)
+	calls.leave(status)
 	switch {
 	case status.IsSuccess():
 		return nil
@@ -137,16 +137,16 @@ func (f *Framework) runPreBind(ctx context.Context, state fwk.CycleState, pod *v
 // RunBindPlugins offers the pod to the Bind plugins until one does not return Skip. If all do, or there are none, the
 // status is Skip.
 func (f *Framework) RunBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
-	return f.contain(pod, f.bind.foreign(), func() *fwk.Status { return f.runBindPlugins(ctx, state, pod, nodeName) })
+	return f.contain(pod, f.bind.outOfTree(), func() *fwk.Status { return f.runBindPlugins(ctx, state, pod, nodeName) })
 }
 
 func (f *Framework) runBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) (status *fwk.Status) {
-	pass := f.startPoint(ctx, MethodBind, state, pod)
-	defer pass.end(&status)
+	calls := f.startExtensionPoint(ctx, MethodBind, state, pod)
+	defer calls.end(&status)
 	for i := range f.bind {
 		plugin := &f.bind[i]
-		status := plugin.plugin.Bind(pass.enter(ctx, &plugin.identity), state, pod, nodeName)
-		pass.leave(status)
+		status := plugin.plugin.Bind(calls.enter(ctx, &plugin.identity), state, pod, nodeName)
+		calls.leave(status)
 		switch {
 		case status.IsSkip():
 		case status.IsSuccess():
@@ -164,8 +164,8 @@ func (f *Framework) runBindPlugins(ctx context.Context, state fwk.CycleState, po
 // from being told.
 func (f *Framework) RunPostBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) {
 	var status *fwk.Status // has nothing to say
-	pass := f.startPoint(ctx, MethodPostBind, state, pod)
-	defer pass.end(&status)
+	calls := f.startExtensionPoint(ctx, MethodPostBind, state, pod)
+	defer calls.end(&status)
 	for i := range f.postBind {
 		f.runInformed(ctx, MethodPostBind, &f.postBind[i].identity, state, pod, func(ctx context.Context) {
 			f.postBind[i].plugin.PostBind(ctx, state, pod, nodeName)

@@ -18,8 +18,8 @@ import (
 //
 // It is called for every node, and itself allocates nothing on a node that all plugins accept.
 func (f *Framework) RunFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (status *fwk.Status) {
-	pass := f.startPass(ctx, MethodFilter, state, pod)
-	defer pass.end(&status)
+	calls := f.startCalls(ctx, MethodFilter, state, pod)
+	defer calls.end(&status)
 	skipped := state.GetSkipFilterPlugins()
 	for i := range f.filter {
 		plugin := &f.filter[i]
@@ -27,12 +27,12 @@ func (f *Framework) RunFilterPlugins(ctx context.Context, state fwk.CycleState, 
 			continue
 		}
 		plugin.countEvaluation()
-		pluginCtx := pass.enter(ctx, &plugin.identity)
+		pluginCtx := calls.enter(ctx, &plugin.identity)
 		if f.options.CheckObjects {
-			pass.checked = append(pass.checked, f.checkNode(&plugin.identity, nodeInfo.Node()))
+			calls.checked = append(calls.checked, f.checkNode(&plugin.identity, nodeInfo.Node()))
 		}
 		status := plugin.plugin.Filter(pluginCtx, state, pod, nodeInfo)
-		pass.leave(status)
+		calls.leave(status)
 		switch {
 		case status.IsSuccess():
 		case status.IsRejected():
@@ -85,8 +85,8 @@ func (f *Framework) RunPostFilterPlugins(ctx context.Context, state fwk.CycleSta
 	if state.ShouldSkipAllPostFilterPlugins() {
 		return nil, fwk.NewStatus(fwk.Unschedulable, "All PostFilter plugins are skipped")
 	}
-	pass := f.startPoint(ctx, MethodPostFilter, state, pod)
-	defer pass.end(&status)
+	calls := f.startExtensionPoint(ctx, MethodPostFilter, state, pod)
+	defer calls.end(&status)
 	var (
 		result  *fwk.PostFilterResult
 		reasons []string
@@ -94,8 +94,8 @@ func (f *Framework) RunPostFilterPlugins(ctx context.Context, state fwk.CycleSta
 	)
 	for i := range f.postFilter {
 		plugin := &f.postFilter[i]
-		offered, returned := plugin.plugin.PostFilter(pass.enter(ctx, &plugin.identity), state, pod, statuses)
-		pass.leave(returned)
+		offered, returned := plugin.plugin.PostFilter(calls.enter(ctx, &plugin.identity), state, pod, statuses)
+		calls.leave(returned)
 		f.checkNominated(&plugin.identity, pod, offered)
 		switch {
 		case returned.IsSuccess():

@@ -19,16 +19,16 @@ const MaxPermitTimeout = 15 * time.Minute
 // wait, the status is Wait and the result says how long each waits at most, by plugin; the caller then calls
 // AddWaitingPod.
 func (f *Framework) RunPermitPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) (_ map[string]time.Duration, status *fwk.Status) {
-	pass := f.startPoint(ctx, MethodPermit, state, pod)
-	defer pass.end(&status)
+	calls := f.startExtensionPoint(ctx, MethodPermit, state, pod)
+	defer calls.end(&status)
 	var (
 		timeouts map[string]time.Duration
 		waiting  *fwk.Status
 	)
 	for i := range f.permit {
 		plugin := &f.permit[i]
-		status, timeout := plugin.plugin.Permit(pass.enter(ctx, &plugin.identity), state, pod, nodeName)
-		pass.leave(status)
+		status, timeout := plugin.plugin.Permit(calls.enter(ctx, &plugin.identity), state, pod, nodeName)
+		calls.leave(status)
 		switch {
 		case status.IsSuccess():
 		case status.IsRejected():

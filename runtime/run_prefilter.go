@@ -20,8 +20,8 @@ import (
 // because preemption needs their state; UnschedulableAndUnresolvable, errors and a combination of plugins that leaves
 // no node do. Of several Unschedulable statuses the last is returned.
 func (f *Framework) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (_ *fwk.PreFilterResult, status *fwk.Status, _ sets.Set[string]) {
-	pass := f.startPoint(ctx, MethodPreFilter, state, pod)
-	defer pass.end(&status)
+	calls := f.startExtensionPoint(ctx, MethodPreFilter, state, pod)
+	defer calls.end(&status)
 	skipped := sets.New[string]()
 	defer func() { state.SetSkipFilterPlugins(skipped) }()
 
@@ -36,8 +36,8 @@ func (f *Framework) RunPreFilterPlugins(ctx context.Context, state fwk.CycleStat
 	)
 	for i := range f.preFilter {
 		plugin := &f.preFilter[i]
-		kept, returned := plugin.plugin.PreFilter(pass.enter(ctx, &plugin.identity), state, pod, nodes)
-		pass.leave(returned)
+		kept, returned := plugin.plugin.PreFilter(calls.enter(ctx, &plugin.identity), state, pod, nodes)
+		calls.leave(returned)
 		if returned.IsSkip() {
 			skipped.Insert(plugin.name)
 			continue
@@ -86,9 +86,9 @@ func (f *Framework) snapshotNodes() ([]fwk.NodeInfo, error) {
 // RunPreFilterExtensionAddPod implements fwk.PluginsRunner: it tells the PreFilter plugins that were not skipped what
 // would be if another pod were on the node.
 func (f *Framework) RunPreFilterExtensionAddPod(ctx context.Context, state fwk.CycleState, podToSchedule *v1.Pod, podInfoToAdd fwk.PodInfo, nodeInfo fwk.NodeInfo) (status *fwk.Status) {
-	pass := f.startPass(ctx, MethodAddPod, state, podToSchedule)
-	defer pass.end(&status)
-	return f.runPreFilterExtensions(ctx, &pass, state, "AddPod", func(ctx context.Context, extensions fwk.PreFilterExtensions) *fwk.Status {
+	calls := f.startCalls(ctx, MethodAddPod, state, podToSchedule)
+	defer calls.end(&status)
+	return f.runPreFilterExtensions(ctx, &calls, state, "AddPod", func(ctx context.Context, extensions fwk.PreFilterExtensions) *fwk.Status {
 		return extensions.AddPod(ctx, state, podToSchedule, podInfoToAdd, nodeInfo)
 	})
 }
@@ -96,28 +96,28 @@ func (f *Framework) RunPreFilterExtensionAddPod(ctx context.Context, state fwk.C
 // RunPreFilterExtensionRemovePod implements fwk.PluginsRunner: it tells the PreFilter plugins that were not skipped
 // what would be if a pod were gone from the node.
 func (f *Framework) RunPreFilterExtensionRemovePod(ctx context.Context, state fwk.CycleState, podToSchedule *v1.Pod, podInfoToRemove fwk.PodInfo, nodeInfo fwk.NodeInfo) (status *fwk.Status) {
-	pass := f.startPass(ctx, MethodRemovePod, state, podToSchedule)
-	defer pass.end(&status)
-	return f.runPreFilterExtensions(ctx, &pass, state, "RemovePod", func(ctx context.Context, extensions fwk.PreFilterExtensions) *fwk.Status {
+	calls := f.startCalls(ctx, MethodRemovePod, state, podToSchedule)
+	defer calls.end(&status)
+	return f.runPreFilterExtensions(ctx, &calls, state, "RemovePod", func(ctx context.Context, extensions fwk.PreFilterExtensions) *fwk.Status {
 		return extensions.RemovePod(ctx, state, podToSchedule, podInfoToRemove, nodeInfo)
 	})
 }
 
-func (f *Framework) runPreFilterExtensions(ctx context.Context, pass *run, state fwk.CycleState, change string, call func(context.Context, fwk.PreFilterExtensions) *fwk.Status) *fwk.Status {
+func (f *Framework) runPreFilterExtensions(ctx context.Context, calls *pluginCalls, state fwk.CycleState, change string, call func(context.Context, fwk.PreFilterExtensions) *fwk.Status) *fwk.Status {
 	skipped := state.GetSkipFilterPlugins()
 	for i := range f.preFilter {
 		plugin := &f.preFilter[i]
 		if skipped.Has(plugin.name) {
 			continue
 		}
-		pluginCtx := pass.enter(ctx, &plugin.identity)
+		pluginCtx := calls.enter(ctx, &plugin.identity)
 		extensions := plugin.plugin.PreFilterExtensions()
 		if extensions == nil {
-			pass.consulted()
+			calls.endCall()
 			continue
 		}
 		status := call(pluginCtx, extensions)
-		pass.leave(status)
+		calls.leave(status)
 		if !status.IsSuccess() {
 			return failed(fmt.Sprintf("running %s on PreFilter plugin %q", change, plugin.name), plugin.name, status)
 		}

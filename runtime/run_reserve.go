@@ -14,12 +14,12 @@ import (
 // RunReservePluginsReserve implements fwk.PluginsRunner: it runs Reserve until a plugin does not return Success. The
 // caller then runs Unreserve, of all plugins.
 func (f *Framework) RunReservePluginsReserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) (status *fwk.Status) {
-	pass := f.startPoint(ctx, MethodReserve, state, pod)
-	defer pass.end(&status)
+	calls := f.startExtensionPoint(ctx, MethodReserve, state, pod)
+	defer calls.end(&status)
 	for i := range f.reserve {
 		plugin := &f.reserve[i]
-		status := plugin.plugin.Reserve(pass.enter(ctx, &plugin.identity), state, pod, nodeName)
-		pass.leave(status)
+		status := plugin.plugin.Reserve(calls.enter(ctx, &plugin.identity), state, pod, nodeName)
+		calls.leave(status)
 		switch {
 		case status.IsSuccess():
 		case status.IsRejected():
@@ -35,8 +35,8 @@ func (f *Framework) RunReservePluginsReserve(ctx context.Context, state fwk.Cycl
 // first, whether or not its Reserve ran. A plugin that panics does not keep the others from running.
 func (f *Framework) RunReservePluginsUnreserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) {
 	var status *fwk.Status // has nothing to say
-	pass := f.startPoint(ctx, MethodUnreserve, state, pod)
-	defer pass.end(&status)
+	calls := f.startExtensionPoint(ctx, MethodUnreserve, state, pod)
+	defer calls.end(&status)
 	for i := len(f.reserve) - 1; i >= 0; i-- {
 		f.runInformed(ctx, MethodUnreserve, &f.reserve[i].identity, state, pod, func(ctx context.Context) {
 			f.reserve[i].plugin.Unreserve(ctx, state, pod, nodeName)
@@ -48,12 +48,12 @@ func (f *Framework) RunReservePluginsUnreserve(ctx context.Context, state fwk.Cy
 func (f *Framework) runInformed(ctx context.Context, method Method, plugin *identity, state fwk.CycleState, pod *v1.Pod, call func(context.Context)) {
 	tell := func() {
 		var status *fwk.Status
-		pass := f.startPass(ctx, method, state, pod)
-		defer pass.end(&status)
-		call(pass.enter(ctx, plugin))
-		pass.leave(nil)
+		calls := f.startCalls(ctx, method, state, pod)
+		defer calls.end(&status)
+		call(calls.enter(ctx, plugin))
+		calls.leave(nil)
 	}
-	if !plugin.foreign {
+	if !plugin.outOfTree {
 		tell()
 	} else if !isolate(tell) {
 		_ = f.options.Calls.TakeEnded(pod) // is in the log

@@ -16,14 +16,14 @@ import (
 // RunPreScorePlugins implements fwk.PluginsRunner: it shows the PreScore plugins the nodes that may take the pod. A
 // plugin that returns Skip is skipped at Score; any other status than Success is an Error.
 func (f *Framework) RunPreScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (status *fwk.Status) {
-	pass := f.startPoint(ctx, MethodPreScore, state, pod)
-	defer pass.end(&status)
+	calls := f.startExtensionPoint(ctx, MethodPreScore, state, pod)
+	defer calls.end(&status)
 	skipped := sets.New[string]()
 	defer func() { state.SetSkipScorePlugins(skipped) }()
 	for i := range f.preScore {
 		plugin := &f.preScore[i]
-		status := plugin.plugin.PreScore(pass.enter(ctx, &plugin.identity), state, pod, nodes)
-		pass.leave(status)
+		status := plugin.plugin.PreScore(calls.enter(ctx, &plugin.identity), state, pod, nodes)
+		calls.leave(status)
 		if status.IsSkip() {
 			skipped.Insert(plugin.name)
 			continue
@@ -40,8 +40,8 @@ func (f *Framework) RunPreScorePlugins(ctx context.Context, state fwk.CycleState
 // result has a row for each node, in the order of the nodes, and in it a score for each plugin as it came (RawScores),
 // normalised and weighted (Scores), and the sum of the latter. Any failure fails the pod.
 func (f *Framework) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (_ []fwk.NodePluginScores, status *fwk.Status) {
-	pass := f.startPoint(ctx, MethodScore, state, pod)
-	defer pass.end(&status)
+	calls := f.startExtensionPoint(ctx, MethodScore, state, pod)
+	defer calls.end(&status)
 	sheet := newScoreSheet(f.activeScorers(state), len(nodes))
 	for i, node := range nodes {
 		sheet.rows[i].Name = node.Node().Name
@@ -133,13 +133,13 @@ func newScoreSheet(scorers stage[fwk.ScorePlugin], nodes int) *scoreSheet {
 
 // scoreNode asks plugins about one node and puts what each says into raw.
 func (f *Framework) scoreNode(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, scorers stage[fwk.ScorePlugin], raw []fwk.PluginScore) (status *fwk.Status) {
-	pass := f.startPass(ctx, MethodScore, state, pod)
-	defer pass.end(&status)
+	calls := f.startCalls(ctx, MethodScore, state, pod)
+	defer calls.end(&status)
 	for i := range scorers {
 		plugin := &scorers[i]
 		plugin.countEvaluation()
-		score, status := plugin.plugin.Score(pass.enter(ctx, &plugin.identity), state, pod, node)
-		pass.leave(status)
+		score, status := plugin.plugin.Score(calls.enter(ctx, &plugin.identity), state, pod, node)
+		calls.leave(status)
 		if !status.IsSuccess() {
 			return failed(fmt.Sprintf("plugin %q failed with", plugin.name), plugin.name, status)
 		}
@@ -181,16 +181,16 @@ func (f *Framework) weighScores(ctx context.Context, state fwk.CycleState, pod *
 
 // normalize lets a plugin change its scores of all nodes in place.
 func (f *Framework) normalize(ctx context.Context, state fwk.CycleState, pod *v1.Pod, plugin *member[fwk.ScorePlugin], scores fwk.NodeScoreList) (status *fwk.Status) {
-	pass := f.startPass(ctx, MethodNormalizeScore, state, pod)
-	defer pass.end(&status)
-	ctx = pass.enter(ctx, &plugin.identity)
+	calls := f.startCalls(ctx, MethodNormalizeScore, state, pod)
+	defer calls.end(&status)
+	ctx = calls.enter(ctx, &plugin.identity)
 	extensions := plugin.plugin.ScoreExtensions()
 	if extensions == nil {
-		pass.consulted()
+		calls.endCall()
 		return nil
 	}
 	status = extensions.NormalizeScore(ctx, state, pod, scores)
-	pass.leave(status)
+	calls.leave(status)
 	if !status.IsSuccess() {
 		return failed(fmt.Sprintf("plugin %q failed with", plugin.name), plugin.name, status)
 	}

@@ -41,87 +41,87 @@ type scaledScorer struct {
 	holders  int     // how many of raw are the highest
 }
 
-func (r *scoreCache) Bytes() int {
-	bytes := 8*cap(r.base) + r.totals.Bytes()
-	for i := range r.scaled {
-		bytes += 8 * cap(r.scaled[i].raw)
+func (c *scoreCache) Bytes() int {
+	bytes := 8*cap(c.base) + c.totals.Bytes()
+	for i := range c.scaled {
+		bytes += 8 * cap(c.scaled[i].raw)
 	}
 	return bytes
 }
 
 // sync brings base and the raw scores up to date. The combined verdicts must be up to date already. After a failure the
 // score cache must not be used any more.
-func (r *scoreCache) sync(s *cachedSearch) *fwk.Status {
-	nodeIndexes, ok := s.changedSince(r.position)
-	stale := !ok || r.treeAt != r.position || !r.totals.Covers(s.nodes.IndexCount())
-	r.position = s.changes().End()
-	r.uses++
-	r.base = verdicts.Extend(r.base, s.nodes.IndexCount(), verdicts.NoTotal)
-	for i := range r.scaled {
-		r.scaled[i].raw = verdicts.Extend(r.scaled[i].raw, s.nodes.IndexCount(), verdicts.NoTotal)
+func (c *scoreCache) sync(s *cachedSearch) *fwk.Status {
+	nodeIndexes, ok := s.changedSince(c.position)
+	stale := !ok || c.treeAt != c.position || !c.totals.Covers(s.nodes.IndexCount())
+	c.position = s.changes().End()
+	c.uses++
+	c.base = verdicts.Extend(c.base, s.nodes.IndexCount(), verdicts.NoTotal)
+	for i := range c.scaled {
+		c.scaled[i].raw = verdicts.Extend(c.scaled[i].raw, s.nodes.IndexCount(), verdicts.NoTotal)
 	}
-	if failure := r.addUp(s, r.acceptedOf(nodeIndexes)); failure != nil {
+	if failure := c.addUp(s, c.acceptedOf(nodeIndexes)); failure != nil {
 		return failure
 	}
-	if moved := r.rescale(nodeIndexes, !ok); stale || moved {
-		r.treeAt = -1
+	if moved := c.rescale(nodeIndexes, !ok); stale || moved {
+		c.treeAt = -1
 		return nil
 	}
-	r.treeAt = r.position
+	c.treeAt = c.position
 	for _, nodeIndex := range nodeIndexes {
-		r.totals.Set(nodeIndex, r.total(s, nodeIndex))
+		c.totals.Set(nodeIndex, c.total(s, nodeIndex))
 	}
 	return nil
 }
 
 // acceptedOf returns those of the nodes that are accepted, and takes the others out of base.
-func (r *scoreCache) acceptedOf(nodeIndexes []int) []int {
-	if r.combined.accepted == len(r.base) {
+func (c *scoreCache) acceptedOf(nodeIndexes []int) []int {
+	if c.combined.accepted == len(c.base) {
 		return nodeIndexes
 	}
 	accepting := make([]int, 0, len(nodeIndexes))
 	for _, nodeIndex := range nodeIndexes {
-		if r.combined.verdicts[nodeIndex] == verdicts.Accepted {
+		if c.combined.verdicts[nodeIndex] == verdicts.Accepted {
 			accepting = append(accepting, nodeIndex)
 		} else {
-			r.base[nodeIndex] = verdicts.NoTotal
+			c.base[nodeIndex] = verdicts.NoTotal
 		}
 	}
 	return accepting
 }
 
 // best returns the index of the node with the highest total.
-func (r *scoreCache) best(s *cachedSearch, pick func(count int) int) int {
-	if r.treeAt != r.position {
-		sums := r.sums(s)
-		if r.uses == 1 { // perhaps no such pod comes again
+func (c *scoreCache) best(s *cachedSearch, pick func(count int) int) int {
+	if c.treeAt != c.position {
+		sums := c.sums(s)
+		if c.uses == 1 { // perhaps no such pod comes again
 			best, ties := verdicts.Highest(sums)
 			return verdicts.Nth(sums, best, pickOne(pick, ties))
 		}
-		r.totals.Build(sums)
-		r.treeAt = r.position
+		c.totals.Build(sums)
+		c.treeAt = c.position
 	}
-	return r.totals.Winner(pickOne(pick, r.totals.Winners()))
+	return c.totals.Winner(pickOne(pick, c.totals.Winners()))
 }
 
 // syncPlugins brings the cached scores of the plugins up to date.
-func (r *scoreCache) syncPlugins(store *lru.Cache[cacheable], log *verdicts.ChangeLog) {
-	for i := range r.plain {
-		store.Touch(r.plain[i].entry)
-		r.plain[i].cached().Sync(log)
+func (c *scoreCache) syncPlugins(store *lru.Cache[cacheable], log *verdicts.ChangeLog) {
+	for i := range c.plain {
+		store.Touch(c.plain[i].entry)
+		c.plain[i].cached().Sync(log)
 	}
-	for i := range r.scaled {
-		store.Touch(r.scaled[i].entry)
-		r.scaled[i].cached().Sync(log)
+	for i := range c.scaled {
+		store.Touch(c.scaled[i].entry)
+		c.scaled[i].cached().Sync(log)
 	}
 }
 
 // addUp computes base for nodes that are accepted.
-func (r *scoreCache) addUp(s *cachedSearch, nodeIndexes []int) *fwk.Status {
+func (c *scoreCache) addUp(s *cachedSearch, nodeIndexes []int) *fwk.Status {
 	for _, nodeIndex := range nodeIndexes {
-		r.base[nodeIndex] = 0
+		c.base[nodeIndex] = 0
 	}
-	for _, scorer := range r.plain {
+	for _, scorer := range c.plain {
 		if failure := s.askUnknownScores(scorer, nodeIndexes); failure != nil {
 			return failure
 		}
@@ -131,11 +131,11 @@ func (r *scoreCache) addUp(s *cachedSearch, nodeIndexes []int) *fwk.Status {
 			if score < fwk.MinScore || score > fwk.MaxScore {
 				return s.invalidScore(scorer.index, score)
 			}
-			r.base[nodeIndex] += score * weight
+			c.base[nodeIndex] += score * weight
 		}
 	}
-	for i := range r.scaled {
-		if failure := s.askUnknownScores(r.scaled[i].cachedScorer, nodeIndexes); failure != nil {
+	for i := range c.scaled {
+		if failure := s.askUnknownScores(c.scaled[i].cachedScorer, nodeIndexes); failure != nil {
 			return failure
 		}
 	}
@@ -143,9 +143,9 @@ func (r *scoreCache) addUp(s *cachedSearch, nodeIndexes []int) *fwk.Status {
 }
 
 // rescale takes over the raw scores of changed nodes, and reports whether a highest score is another one than before.
-func (r *scoreCache) rescale(nodeIndexes []int, all bool) (moved bool) {
-	for i := range r.scaled {
-		scorer := &r.scaled[i]
+func (c *scoreCache) rescale(nodeIndexes []int, all bool) (moved bool) {
+	for i := range c.scaled {
+		scorer := &c.scaled[i]
 		before := scorer.highest
 		if all {
 			scorer.highest, scorer.holders = 0, 0
@@ -156,7 +156,7 @@ func (r *scoreCache) rescale(nodeIndexes []int, all bool) (moved bool) {
 				scorer.holders--
 			}
 			scorer.raw[nodeIndex] = verdicts.NoTotal
-			if r.base[nodeIndex] != verdicts.NoTotal {
+			if c.base[nodeIndex] != verdicts.NoTotal {
 				scorer.enter(nodeIndex, scorer.cached().ByNode[nodeIndex])
 			}
 		}
@@ -190,23 +190,23 @@ func (c *scaledScorer) recount() {
 }
 
 // total is the final total of a node.
-func (r *scoreCache) total(s *cachedSearch, nodeIndex int) int64 {
-	total := r.base[nodeIndex]
+func (c *scoreCache) total(s *cachedSearch, nodeIndex int) int64 {
+	total := c.base[nodeIndex]
 	if total == verdicts.NoTotal {
 		return verdicts.NoTotal
 	}
-	for i := range r.scaled {
-		scorer := &r.scaled[i]
+	for i := range c.scaled {
+		scorer := &c.scaled[i]
 		total += s.f.score[scorer.index].weight * scale(scorer.raw[nodeIndex], scorer.highest, scorer.reversed)
 	}
 	return total
 }
 
 // sums returns the totals of all nodes, in working space.
-func (r *scoreCache) sums(s *cachedSearch) []int64 {
-	sums := append(s.cache.sums[:0], r.base...)
-	for i := range r.scaled {
-		scorer := &r.scaled[i]
+func (c *scoreCache) sums(s *cachedSearch) []int64 {
+	sums := append(s.cache.sums[:0], c.base...)
+	for i := range c.scaled {
+		scorer := &c.scaled[i]
 		weight := s.f.score[scorer.index].weight
 		if scorer.highest == 0 {
 			if scorer.reversed {

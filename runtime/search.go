@@ -41,6 +41,15 @@ type Choice struct {
 // cacheable is what the store of a [verdictCache] holds: the verdicts or scores of one plugin, combined verdicts, a score cache.
 type cacheable interface{ Bytes() int }
 
+// The keys of the store begin with what they are of.
+const (
+	keyOfVerdicts byte = iota // of one Filter plugin
+	keyOfCombinedVerdicts
+	keyOfNominatedNodes // combined verdicts on nodes with nominated pods
+	keyOfScores         // of one Score plugin
+	keyOfScoreCache
+)
+
 // verdictCache is what a framework keeps about nodes from one cycle to the next, and the working space of a cycle. The lock
 // guards all of it; it is held over a whole search.
 type verdictCache struct {

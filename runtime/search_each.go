@@ -16,19 +16,19 @@ const parallelFrom = 512
 // each calls the work of one plugin for parts of a list of nodes, in parallel if it is long, and returns the first
 // failure.
 func (s *cachedSearch) each(plugin *identity, method Method, count int, work func(ctx context.Context, from, to int) *fwk.Status) (status *fwk.Status) {
-	pass := s.f.startPass(s.ctx, method, s.state, s.pod)
-	defer pass.end(&status)
+	calls := s.f.startCalls(s.ctx, method, s.state, s.pod)
+	defer calls.end(&status)
 	if err := context.Cause(s.ctx); err != nil {
 		return fwk.AsStatus(fmt.Errorf("asking %s about %d nodes: %w", plugin.name, count, err))
 	}
-	ctx := pass.enter(s.ctx, plugin)
-	pass.checked = append(pass.checked, s.checkNodes(plugin)...)
+	ctx := calls.enter(s.ctx, plugin)
+	calls.checked = append(calls.checked, s.checkNodes(plugin)...)
 	if count < parallelFrom || s.f.parallelizer.parallelism == 1 {
 		status = work(ctx, 0, count)
 	} else {
 		status = s.inParallel(ctx, method, count, work)
 	}
-	pass.leave(status)
+	calls.leave(status)
 	if !status.IsSuccess() {
 		return failed(fmt.Sprintf("running %s of plugin %q", method, plugin.name), plugin.name, status)
 	}

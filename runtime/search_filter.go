@@ -18,9 +18,9 @@ import (
 // filter finds the nodes that take the pod. The plugins up to the first one without a key are asked through the combined verdicts;
 // those after it one by one, about the nodes that are left.
 func (s *cachedSearch) filter() (status *fwk.Status) {
-	pass := s.f.startPoint(s.ctx, MethodFilter, s.state, s.pod)
-	defer pass.end(&status)
-	rest, failure := s.findCombined(&pass)
+	calls := s.f.startExtensionPoint(s.ctx, MethodFilter, s.state, s.pod)
+	defer calls.end(&status)
+	rest, failure := s.findCombined(&calls)
 	if failure != nil {
 		return failure
 	}
@@ -33,9 +33,9 @@ func (s *cachedSearch) filter() (status *fwk.Status) {
 	s.remaining = s.cache.indexes
 	s.cache.verdicts = append(s.cache.verdicts[:0], s.combined.verdicts...)
 	s.verdicts = s.cache.verdicts
-	s.setAside(nominated)
+	s.exclude(nominated)
 	for _, index := range rest {
-		if failure := s.filterFurther(&pass, index); failure != nil {
+		if failure := s.filterFurther(&calls, index); failure != nil {
 			return failure
 		}
 	}
@@ -44,9 +44,9 @@ func (s *cachedSearch) filter() (status *fwk.Status) {
 
 // findCombined brings the combined verdicts for this pod up to date, and returns the indexes of the plugins that are not part
 // of them.
-func (s *cachedSearch) findCombined(pass *run) (rest []int, failure *fwk.Status) {
+func (s *cachedSearch) findCombined(calls *pluginCalls) (rest []int, failure *fwk.Status) {
 	c := s.cache
-	c.combinedKey, rest = s.f.appendFilterKeys(pass, append(c.combinedKey[:0], 'b'), s.state, s.pod)
+	c.combinedKey, rest = s.f.appendFilterKeys(calls, append(c.combinedKey[:0], keyOfCombinedVerdicts), s.state, s.pod)
 	entry := c.store.Get(c.combinedKey)
 	if entry == nil {
 		if unseen := s.cutUnseen(); len(unseen) > 0 {
@@ -81,7 +81,7 @@ func (s *cachedSearch) cutUnseen() (indexes []int) {
 	keys := c.combinedKey
 	for at := 1; at < len(keys); {
 		index, part := nextKey(keys[at:])
-		seen := c.store.Seen(s.storeKeyOf('f', part))
+		seen := c.store.Seen(s.storeKeyOf(keyOfVerdicts, part))
 		if len(indexes) == 0 && !seen {
 			c.combinedKey = keys[:at]
 		}
@@ -122,7 +122,7 @@ func nextKey(keys []byte) (index int, key []byte) {
 
 // pluginVerdicts finds or makes the cached verdicts of a plugin, by its part of a key.
 func (s *cachedSearch) pluginVerdicts(part []byte) *lru.Entry[cacheable] {
-	key := s.storeKeyOf('f', part)
+	key := s.storeKeyOf(keyOfVerdicts, part)
 	entry := s.cache.store.Get(key)
 	if entry == nil {
 		entry = s.cache.store.Put(key, nil)
@@ -134,12 +134,12 @@ func (s *cachedSearch) pluginVerdicts(part []byte) *lru.Entry[cacheable] {
 }
 
 // filterFurther asks a plugin that is not part of the combined verdicts about the nodes that are left.
-func (s *cachedSearch) filterFurther(pass *run, index int) *fwk.Status {
+func (s *cachedSearch) filterFurther(calls *pluginCalls, index int) *fwk.Status {
 	c := s.cache
 	if c.filters[index].key != nil {
-		key, ok := s.f.appendFilterKey(pass, c.pluginKey[:0], index, s.state, s.pod)
+		key, ok := s.f.appendFilterKey(calls, c.pluginKey[:0], index, s.state, s.pod)
 		c.pluginKey = key
-		if ok && c.store.Seen(s.storeKeyOf('f', key)) {
+		if ok && c.store.Seen(s.storeKeyOf(keyOfVerdicts, key)) {
 			cached := s.pluginVerdicts(key).Value.(*verdicts.PluginVerdicts)
 			cached.Sync(s.changes())
 			if failure := s.askUnknown(index, cached, s.remaining); failure != nil {

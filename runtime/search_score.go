@@ -82,14 +82,14 @@ func scoring(failure *fwk.Status) *fwk.Status {
 // prepareScores runs PreScore, and finds the plugins that are not asked through the score cache because they are no
 // [framework.ScoreKeyPlugin].
 func (s *cachedSearch) prepareScores() (others uncachedScorers, status *fwk.Status) {
-	pass := s.f.startPoint(s.ctx, MethodPreScore, s.state, s.pod)
-	defer pass.end(&status)
+	calls := s.f.startExtensionPoint(s.ctx, MethodPreScore, s.state, s.pod)
+	defer calls.end(&status)
 	all, _ := s.nodes.NodeInfos().List() // a list by node index never fails
 	var feasible []fwk.NodeInfo
 	skipped := sets.New[string]()
 	for i := range s.f.preScore {
 		plugin := &s.f.preScore[i]
-		ctx := pass.enter(s.ctx, &plugin.identity)
+		ctx := calls.enter(s.ctx, &plugin.identity)
 		var returned *fwk.Status
 		switch role := s.roleOf(plugin.name); {
 		case role != nil && role.all != nil:
@@ -102,7 +102,7 @@ func (s *cachedSearch) prepareScores() (others uncachedScorers, status *fwk.Stat
 			}
 			returned = plugin.plugin.PreScore(ctx, s.state, s.pod, feasible)
 		}
-		pass.leave(returned)
+		calls.leave(returned)
 		if returned.IsSkip() {
 			skipped.Insert(plugin.name)
 			continue
@@ -180,12 +180,12 @@ func (s *cachedSearch) findScores(others *uncachedScorers) (*scoreCache, *fwk.St
 
 // writeScoreKeys writes the key of the score cache, and returns where in it the keys of the plugins begin.
 func (s *cachedSearch) writeScoreKeys(others *uncachedScorers) (from int, status *fwk.Status) {
-	pass := s.f.startPass(s.ctx, MethodScore, s.state, s.pod)
-	defer pass.end(&status)
+	calls := s.f.startCalls(s.ctx, MethodScore, s.state, s.pod)
+	defer calls.end(&status)
 	c := s.cache
 	skipped := s.state.GetSkipScorePlugins()
 	// With the length of the key of the combined verdicts, its parts can't be taken for those of the scorers.
-	c.scoresKey = binary.AppendUvarint(append(c.scoresKey[:0], 'r'), uint64(len(s.combinedKey)))
+	c.scoresKey = binary.AppendUvarint(append(c.scoresKey[:0], keyOfScoreCache), uint64(len(s.combinedKey)))
 	c.scoresKey = append(c.scoresKey, s.combinedKey...)
 	from = len(c.scoresKey)
 	for i := range s.f.score {
@@ -193,11 +193,11 @@ func (s *cachedSearch) writeScoreKeys(others *uncachedScorers) (from int, status
 		if role.key == nil || role.all != nil || len(skipped) > 0 && skipped.Has(s.f.score[i].name) {
 			continue
 		}
-		pass.consult(&s.f.score[i].identity)
+		calls.beginCall(&s.f.score[i].identity)
 		key, ok := appendKey(c.scoresKey, i, func(key []byte) ([]byte, bool) {
 			return role.key.AppendScoreKey(key, s.state, s.pod)
 		})
-		pass.consulted()
+		calls.endCall()
 		if c.scoresKey = key; !ok {
 			others.perNode = append(others.perNode, i)
 		}
@@ -212,7 +212,7 @@ func (s *cachedSearch) takeUnseen(from int) (indexes []int) {
 	for at := from; at < len(c.scoresKey); {
 		index, part := nextKey(c.scoresKey[at:])
 		at += len(part)
-		if !c.store.Seen(s.storeKeyOf('s', part)) {
+		if !c.store.Seen(s.storeKeyOf(keyOfScores, part)) {
 			indexes = append(indexes, index)
 			continue
 		}
@@ -239,7 +239,7 @@ func (s *cachedSearch) newScoreCache(keys []byte) *scoreCache {
 
 // pluginScores finds or makes the cached scores of a plugin, by its part of a key.
 func (s *cachedSearch) pluginScores(part []byte) *lru.Entry[cacheable] {
-	key := s.storeKeyOf('s', part)
+	key := s.storeKeyOf(keyOfScores, part)
 	entry := s.cache.store.Get(key)
 	if entry == nil {
 		entry = s.cache.store.Put(key, nil)
@@ -300,8 +300,8 @@ func (s *cachedSearch) scoreNodes(ctx context.Context, plugin *member[fwk.ScoreP
 
 // sum returns the totals of the given nodes, all those that take the pod, in working space.
 func (s *cachedSearch) sum(r *scoreCache, others uncachedScorers, nodeIndexes []int) (_ []int64, status *fwk.Status) {
-	pass := s.f.startPoint(s.ctx, MethodScore, s.state, s.pod)
-	defer pass.end(&status)
+	calls := s.f.startExtensionPoint(s.ctx, MethodScore, s.state, s.pod)
+	defer calls.end(&status)
 	s.cache.sums = sized(s.cache.sums, len(nodeIndexes))
 	totals := s.cache.sums
 	for i, nodeIndex := range nodeIndexes {
@@ -314,10 +314,10 @@ func (s *cachedSearch) sum(r *scoreCache, others uncachedScorers, nodeIndexes []
 	scores := s.cache.scores
 	for _, index := range others.scoreAll {
 		plugin := &s.f.score[index]
-		pass.enter(s.ctx, &plugin.identity)
+		calls.enter(s.ctx, &plugin.identity)
 		plugin.countEvaluation()
 		returned := s.cache.scorers[index].all.ScoreAll(s.ctx, s.state, s.pod, s.nodes, nodeIndexes, scores)
-		pass.leave(returned)
+		calls.leave(returned)
 		if !returned.IsSuccess() {
 			return nil, failed(fmt.Sprintf("plugin %q failed with", plugin.name), plugin.name, returned)
 		}
@@ -370,12 +370,12 @@ func (s *cachedSearch) scorePerNode(index int, nodeIndexes []int, scores []int64
 // normalizes reports whether a plugin wants to see all its scores. One that fails to say so fails when it is asked to.
 func (s *cachedSearch) normalizes(plugin *member[fwk.ScorePlugin]) (wants bool) {
 	var failure *fwk.Status
-	pass := s.f.startPass(s.ctx, MethodNormalizeScore, s.state, s.pod)
-	defer pass.end(&failure)
+	calls := s.f.startCalls(s.ctx, MethodNormalizeScore, s.state, s.pod)
+	defer calls.end(&failure)
 	wants = true
-	pass.consult(&plugin.identity)
+	calls.beginCall(&plugin.identity)
 	wants = plugin.plugin.ScoreExtensions() != nil
-	pass.consulted()
+	calls.endCall()
 	return wants
 }
 

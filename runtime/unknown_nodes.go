@@ -38,14 +38,14 @@ func (e *UnknownNodesError) Error() string {
 // checkKept reports the nodes of a result of PreFilter that do not exist. In-tree plugins, which repeat what a pod names, are
 // not checked.
 func (f *Framework) checkKept(plugin *identity, pod *v1.Pod, kept *fwk.PreFilterResult) {
-	if plugin.foreign {
+	if plugin.outOfTree {
 		f.checkNames(MethodPreFilter, plugin, pod, kept.NodeNames)
 	}
 }
 
 // checkNominated is checkKept for a result of PostFilter.
 func (f *Framework) checkNominated(plugin *identity, pod *v1.Pod, offered *fwk.PostFilterResult) {
-	if plugin.foreign && offered != nil && offered.Mode() == fwk.ModeOverride && offered.NominatedNodeName != "" {
+	if plugin.outOfTree && offered != nil && offered.Mode() == fwk.ModeOverride && offered.NominatedNodeName != "" {
 		f.checkNames(MethodPostFilter, plugin, pod, sets.New(offered.NominatedNodeName))
 	}
 }

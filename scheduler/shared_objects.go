@@ -57,8 +57,8 @@ func (s *Scheduler) restore(a *attempt) {
 	pod.Spec.NodeName, pod.Spec.SchedulerName = before.node, before.schedulerName
 	pod.DeletionTimestamp, pod.Status.Phase = before.deleted, before.phase
 	suspects := "one of its plugins"
-	if foreign := a.profile.OutOfTreePlugins(); len(foreign) > 0 {
-		suspects = "one of " + strings.Join(slices.Sorted(slices.Values(foreign)), ", ")
+	if outOfTree := a.profile.OutOfTreePlugins(); len(outOfTree) > 0 {
+		suspects = "one of " + strings.Join(slices.Sorted(slices.Values(outOfTree)), ", ")
 	}
 	err := errors.New("the name, UID, node or another identifying field of the pod was changed during its scheduling cycle, by " + suspects +
 		"; it was restored; a plugin must change a DeepCopy instead")

@@ -48,7 +48,7 @@ type Cluster struct {
 	// calls knows which plugins are being called; hanging is not nil once one did not return.
 	calls   runtime.Calls
 	hanging *HangingError
-	guarded bool
+	inWatch bool // watch is running, so that it is not nested
 	// base is when the scenario that is being replayed began.
 	base time.Time
 }

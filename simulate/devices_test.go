@@ -173,7 +173,7 @@ func (c counted) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 
 // TestDevicesAreLookedForOnFewNodes has pods take all devices of a cluster, one after the other. Once what the claims ask
 // for has come before, the plugin is asked about the nodes that changed, and not about all of them, whether few devices
-// are allocated or nearly all: that happens when columns are made, and no more.
+// are allocated or nearly all: that happens when verdicts are cached for the first time, and no more.
 func TestDevicesAreLookedForOnFewNodes(t *testing.T) {
 	const nodes, devices = 100, 4
 	asked, everywhere := 0, 0

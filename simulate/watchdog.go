@@ -33,10 +33,10 @@ func (c *Cluster) watch(work func() error) error {
 	if c.hanging != nil {
 		return c.hanging
 	}
-	if c.guarded {
+	if c.inWatch {
 		return work()
 	}
-	c.guarded = true
+	c.inWatch = true
 	var err error
 	returned, done := false, make(chan struct{})
 	go func() {
@@ -49,7 +49,7 @@ func (c *Cluster) watch(work func() error) error {
 		c.cancel(hanging) // which plugins may heed
 		return hanging
 	}
-	c.guarded = false
+	c.inWatch = false
 	if !returned {
 		goruntime.Goexit() // as a callback of whoever runs the simulation did
 	}

@@ -29,11 +29,11 @@ func (d *Document) convert() conversion {
 	if err := d.checkAliases(); err != nil {
 		return conversion{err: err}
 	}
-	data, strictErr := guard(func() ([]byte, error) { return yaml.YAMLToJSONStrict(d.Raw) })
+	data, strictErr := recoverPanic(func() ([]byte, error) { return yaml.YAMLToJSONStrict(d.Raw) })
 	if strictErr == nil {
 		return conversion{json: data}
 	}
-	data, err := guard(func() ([]byte, error) { return yaml.YAMLToJSON(d.Raw) })
+	data, err := recoverPanic(func() ([]byte, error) { return yaml.YAMLToJSON(d.Raw) })
 	if err != nil {
 		return conversion{err: d.syntaxError(err)}
 	}
@@ -113,7 +113,7 @@ func messagesCountedFromZero() []string {
 
 // parseYAML builds the node tree of one YAML document.
 func parseYAML(text []byte) (*yamltree.Node, error) {
-	return guard(func() (*yamltree.Node, error) {
+	return recoverPanic(func() (*yamltree.Node, error) {
 		var root yamltree.Node
 		if err := yamltree.Unmarshal(text, &root); err != nil {
 			return nil, err
@@ -122,8 +122,8 @@ func parseYAML(text []byte) (*yamltree.Node, error) {
 	})
 }
 
-// guard turns a panic of a YAML library into an error.
-func guard[T any](parse func() (T, error)) (result T, err error) {
+// recoverPanic turns a panic of a YAML library into an error.
+func recoverPanic[T any](parse func() (T, error)) (result T, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("yaml: the text cannot be read: %v", cause)

@@ -74,7 +74,7 @@ func (d *Document) decodeValue(path string, data []byte, into any, strict bool) 
 // A panic in the unmarshaller of a type becomes an error.
 func unmarshal(data []byte, into any) (strictErrors []error, err error) {
 	type outcome struct{ strictErrors []error }
-	result, err := guard(func() (outcome, error) {
+	result, err := recoverPanic(func() (outcome, error) {
 		strictErrors, err := kjson.UnmarshalStrict(data, into)
 		return outcome{strictErrors}, err
 	})

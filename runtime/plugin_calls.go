@@ -47,28 +47,28 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// run is one pass over plugins. It knows which plugin is being called, so that one deferred end covers the panics of
-// all of them, and a pass costs no allocation.
-type run struct {
-	framework *Framework
-	method    Method
-	pod       *v1.Pod
-	plugin    *identity // the one that is called now, or was last
-	calling   bool      // it has not returned
-	verbose   bool      // plugins get loggers with their names
-	point     bool      // the pass is the run of an extension point
-	record    *callRecord
-	checked   []checkedObject // by the plugin that is called now
+// pluginCalls are consecutive calls of one method of plugins. It knows which plugin is being called, so that one deferred
+// end covers the panics of all of them, and costs no allocation.
+type pluginCalls struct {
+	framework      *Framework
+	method         Method
+	pod            *v1.Pod
+	plugin         *identity // the one that is called now, or was last
+	calling        bool      // it has not returned
+	verbose        bool      // plugins get loggers with their names
+	extensionPoint bool      // the calls are those of an extension point
+	record         *callRecord
+	checked        []checkedObject // by the plugin that is called now
 
-	observePoint  bool
-	observePlugin bool
-	pointStart    time.Time
-	pluginStart   time.Time
+	observeExtensionPoint bool
+	observePlugin         bool
+	extensionPointStart   time.Time
+	pluginStart           time.Time
 }
 
-// startPass begins a pass whose duration as a whole is not measured.
-func (f *Framework) startPass(ctx context.Context, method Method, state fwk.CycleState, pod *v1.Pod) run {
-	return run{
+// startCalls begins calls whose duration as a whole is not measured.
+func (f *Framework) startCalls(ctx context.Context, method Method, state fwk.CycleState, pod *v1.Pod) pluginCalls {
+	return pluginCalls{
 		framework:     f,
 		method:        method,
 		pod:           pod,
@@ -77,91 +77,91 @@ func (f *Framework) startPass(ctx context.Context, method Method, state fwk.Cycl
 	}
 }
 
-// startPoint begins a pass that is the run of an extension point.
-func (f *Framework) startPoint(ctx context.Context, method Method, state fwk.CycleState, pod *v1.Pod) run {
-	r := f.startPass(ctx, method, state, pod)
-	r.point = true
+// startExtensionPoint begins the calls of an extension point, whose duration as a whole is measured.
+func (f *Framework) startExtensionPoint(ctx context.Context, method Method, state fwk.CycleState, pod *v1.Pod) pluginCalls {
+	c := f.startCalls(ctx, method, state, pod)
+	c.extensionPoint = true
 	if f.options.Metrics != nil {
-		r.observePoint, r.pointStart = true, f.options.Clock.Now()
+		c.observeExtensionPoint, c.extensionPointStart = true, f.options.Clock.Now()
 	}
-	return r
+	return c
 }
 
-// consult is called before a plugin is asked something that is no run of an extension point, and consulted after it.
-func (r *run) consult(plugin *identity) {
-	r.plugin, r.calling = plugin, true
-	if r.record == nil && (r.point || plugin.foreign) {
-		r.record = r.framework.options.Calls.begin(r.method, r.pod)
+// beginCall is called before a call whose duration is not measured, and endCall after it.
+func (c *pluginCalls) beginCall(plugin *identity) {
+	c.plugin, c.calling = plugin, true
+	if c.record == nil && (c.extensionPoint || plugin.outOfTree) {
+		c.record = c.framework.options.Calls.begin(c.method, c.pod)
 	}
-	if r.record != nil {
-		r.record.plugin.Store(plugin)
+	if c.record != nil {
+		c.record.plugin.Store(plugin)
 	}
-	if r.framework.options.CheckObjects && plugin.foreign {
-		r.checked = append(r.checked[:0], r.framework.checkPod(plugin, r.pod))
+	if c.framework.options.CheckObjects && plugin.outOfTree {
+		c.checked = append(c.checked[:0], c.framework.checkPod(plugin, c.pod))
 	}
 }
 
-func (r *run) consulted() {
-	r.calling = false
-	if len(r.checked) > 0 {
-		r.framework.unchanged(r.method, r.plugin, r.pod, r.checked...)
-		r.checked = r.checked[:0]
+func (c *pluginCalls) endCall() {
+	c.calling = false
+	if len(c.checked) > 0 {
+		c.framework.unchanged(c.method, c.plugin, c.pod, c.checked...)
+		c.checked = c.checked[:0]
 	}
-	if r.record != nil && r.point { // other passes end soon
-		r.record.plugin.Store(nil)
+	if c.record != nil && c.extensionPoint { // others end soon
+		c.record.plugin.Store(nil)
 	}
 }
 
 // enter is called before every call of a plugin, and returns the context for it.
-func (r *run) enter(ctx context.Context, plugin *identity) context.Context {
-	r.consult(plugin)
-	if r.observePlugin {
-		r.pluginStart = r.framework.options.Clock.Now()
+func (c *pluginCalls) enter(ctx context.Context, plugin *identity) context.Context {
+	c.beginCall(plugin)
+	if c.observePlugin {
+		c.pluginStart = c.framework.options.Clock.Now()
 	}
-	if !r.verbose {
+	if !c.verbose {
 		return ctx
 	}
-	logger := klog.LoggerWithName(klog.LoggerWithName(klog.FromContext(ctx), string(r.method)), plugin.name)
+	logger := klog.LoggerWithName(klog.LoggerWithName(klog.FromContext(ctx), string(c.method)), plugin.name)
 	return klog.NewContext(ctx, logger)
 }
 
 // leave is called after every call of a plugin.
-func (r *run) leave(status *fwk.Status) {
-	r.consulted()
-	if r.observePlugin {
-		duration := r.framework.options.Clock.Since(r.pluginStart)
-		r.framework.options.Metrics.PluginDuration(r.plugin.name, r.method, codeName(status.Code()), duration)
+func (c *pluginCalls) leave(status *fwk.Status) {
+	c.endCall()
+	if c.observePlugin {
+		duration := c.framework.options.Clock.Since(c.pluginStart)
+		c.framework.options.Metrics.PluginDuration(c.plugin.name, c.method, codeName(status.Code()), duration)
 	}
 }
 
 // end must be deferred itself, not called by a deferred function. If a plugin panicked, it makes *status an error. If a
 // plugin is ending the goroutine, which cannot be stopped, the error is noted for [Calls.TakeEnded].
-func (r *run) end(status **fwk.Status) {
-	if r.record != nil {
-		r.framework.options.Calls.end(r.record)
+func (c *pluginCalls) end(status **fwk.Status) {
+	if c.record != nil {
+		c.framework.options.Calls.end(c.record)
 	}
 	if value := recover(); value != nil {
-		err := r.framework.panicked(r.method, r.plugin, r.pod, value)
+		err := c.framework.panicked(c.method, c.plugin, c.pod, value)
 		*status = fwk.AsStatus(err).WithPlugin(err.Plugin)
-		if r.calling {
-			r.leave(*status)
+		if c.calling {
+			c.leave(*status)
 		}
-	} else if r.calling {
-		err := r.framework.ended(r.method, r.plugin, r.pod)
-		r.framework.options.Calls.noteEnded(r.pod, err)
-		r.leave(fwk.AsStatus(err))
+	} else if c.calling {
+		err := c.framework.ended(c.method, c.plugin, c.pod)
+		c.framework.options.Calls.noteEnded(c.pod, err)
+		c.leave(fwk.AsStatus(err))
 	}
-	if r.observePoint {
-		f := r.framework
-		duration := f.options.Clock.Since(r.pointStart)
-		f.options.Metrics.ExtensionPointDuration(r.method, codeName((*status).Code()), f.ProfileName(), duration)
+	if c.observeExtensionPoint {
+		f := c.framework
+		duration := f.options.Clock.Since(c.extensionPointStart)
+		f.options.Metrics.ExtensionPointDuration(c.method, codeName((*status).Code()), f.ProfileName(), duration)
 	}
 }
 
-// call covers a single call outside of a pass: it calls do, which calls the plugin, and returns an error if the plugin
+// call covers a single call: it calls do, which calls the plugin, and returns an error if the plugin
 // panics or ends the goroutine. The pod may be nil.
 func (f *Framework) call(method Method, plugin *identity, pod *v1.Pod, do func()) (err error) {
-	defer f.guard(method, plugin, pod, &err)
+	defer f.recoverPanic(method, plugin, pod, &err)
 	record := f.options.Calls.begin(method, pod)
 	defer f.options.Calls.end(record)
 	record.plugin.Store(plugin)
@@ -177,17 +177,17 @@ func (f *Framework) call(method Method, plugin *identity, pod *v1.Pod, do func()
 // callOwn is call for a plugin by its name, without a goroutine for those of this module.
 func (f *Framework) callOwn(method Method, name string, pod *v1.Pod, do func()) (err error) {
 	plugin := f.identities[name]
-	if plugin.foreign {
+	if plugin.outOfTree {
 		return f.call(method, plugin, pod, do)
 	}
-	defer f.guard(method, plugin, pod, &err)
+	defer f.recoverPanic(method, plugin, pod, &err)
 	do()
 	return nil
 }
 
-// guard covers a single call of a plugin that neither ends its goroutine nor fails to return, as none of this module does.
+// recoverPanic covers a single call of a plugin that neither ends its goroutine nor fails to return, as none of this module does.
 // It must be deferred itself. The pod may be nil.
-func (f *Framework) guard(method Method, plugin *identity, pod *v1.Pod, err *error) {
+func (f *Framework) recoverPanic(method Method, plugin *identity, pod *v1.Pod, err *error) {
 	if value := recover(); value != nil {
 		*err = f.panicked(method, plugin, pod, value)
 	}
@@ -215,9 +215,9 @@ func isolate(do func()) (returned bool) {
 	return returned
 }
 
-// contain is Contain if foreign plugins take part, and otherwise only calls do.
-func (f *Framework) contain(pod *v1.Pod, foreign bool, do func() *fwk.Status) *fwk.Status {
-	if !foreign {
+// contain is Contain if out-of-tree plugins take part, and otherwise only calls do.
+func (f *Framework) contain(pod *v1.Pod, outOfTree bool, do func() *fwk.Status) *fwk.Status {
+	if !outOfTree {
 		return do()
 	}
 	return f.Contain(pod, do)

@@ -39,8 +39,8 @@ type IndexedSnapshot interface {
 }
 
 // FilterKeyPlugin is an optional interface of Filter plugins whose answer about a node depends on a part of the pod and on
-// the node info, and on nothing else: no other node, no other object, no clock. Their answers are kept in a column, and
-// only the nodes that changed are asked about again, through the official Filter.
+// the node info, and on nothing else: no other node, no other object, no clock. Their verdicts are cached, and only
+// the nodes that changed are asked about again, through the official Filter.
 type FilterKeyPlugin interface {
 	fwk.FilterPlugin
 	// AppendFilterKey appends what Filter reads of the pod, such that pods with equal keys get equal answers, and
@@ -61,7 +61,7 @@ type BatchFilterPlugin interface {
 // Scale is how the raw scores of a plugin become scores from 0 to 100.
 type Scale int
 
-// The scales that columns know.
+// The scales that the score cache knows.
 const (
 	// ScaleNone takes scores as they are.
 	ScaleNone Scale = iota
