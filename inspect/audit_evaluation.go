@@ -81,25 +81,24 @@ func (q *evaluation) preFilter() {
 // readsPodOnly reports whether PreFilter, which succeeded for the pods, would say the same as long as nothing but pods and nodes
 // changes, and no pod on any node has required anti-affinity.
 func (c *podClass) readsPodOnly(skipped sets.Set[string]) bool {
-	if !c.inTree {
+	if len(c.outOfTree) > 0 {
 		return false
 	}
 	for _, enabled := range c.profile.ListPlugins().PreFilter.Enabled {
-		plugin := c.profile.Plugin(enabled.Name)
-		if readsNodeOnly(plugin) {
+		if c.readsNodeOnly(enabled.Name) {
 			continue
 		}
-		switch plugin.(type) {
-		case *nodedeclaredfeatures.Plugin:
-		case *podtopologyspread.Plugin, *dynamicresources.Plugin:
+		switch enabled.Name {
+		case nodedeclaredfeatures.Name:
+		case podtopologyspread.Name, dynamicresources.Name:
 			if !skipped.Has(enabled.Name) { // for want of constraints, or of claims
 				return false
 			}
-		case *volumebinding.Plugin, *volumerestrictions.Plugin, *volumezone.Plugin, *nodevolumelimits.Plugin:
+		case volumebinding.Name, volumerestrictions.Name, volumezone.Name, nodevolumelimits.Name:
 			if !skipped.Has(enabled.Name) || len(c.pod.Spec.Volumes) > 0 {
 				return false
 			}
-		case *interpodaffinity.Plugin:
+		case interpodaffinity.Name:
 			if !skipped.Has(enabled.Name) || c.pod.Spec.Affinity != nil && (c.pod.Spec.Affinity.PodAffinity != nil || c.pod.Spec.Affinity.PodAntiAffinity != nil) {
 				return false
 			}
@@ -163,15 +162,18 @@ func (q *evaluation) filterNode(node fwk.NodeInfo) (verdict filterVerdict, reusa
 
 // dependsOnNodeOnly reports whether the verdict of a plugin on a node can only change with the node.
 func (q *evaluation) dependsOnNodeOnly(plugin string, node fwk.NodeInfo) bool {
-	return readsNodeOnly(q.class.profile.Plugin(plugin)) && len(q.class.profile.NominatedPodsForNode(node.Node().Name)) == 0
+	return q.class.readsNodeOnly(plugin) && len(q.class.profile.NominatedPodsForNode(node.Node().Name)) == 0
 }
 
 // readsNodeOnly reports whether the verdict of a plugin on a node can only change with the node, with an object that is
 // neither a pod nor a node, or with a nomination.
-func readsNodeOnly(plugin fwk.Plugin) bool {
-	switch plugin.(type) {
-	case *nodeaffinity.Plugin, *nodename.Plugin, *nodeports.Plugin, *noderesourcesfit.Plugin, *nodeunschedulable.Plugin,
-		*tainttoleration.Plugin:
+func (c *podClass) readsNodeOnly(plugin string) bool {
+	if c.outOfTree.Has(plugin) {
+		return false
+	}
+	switch plugin {
+	case nodeaffinity.Name, nodename.Name, nodeports.Name, noderesourcesfit.Name, nodeunschedulable.Name,
+		tainttoleration.Name:
 		return true
 	}
 	return false

@@ -54,8 +54,8 @@ type evaluator struct {
 // podClass stands for pods that plugins cannot tell apart.
 type podClass struct {
 	profile *runtime.Framework
-	// inTree is true if all plugins of the profile are in-tree.
-	inTree bool
+	// outOfTree are the plugins of the profile that are not of this module. They may have the name of one that is.
+	outOfTree sets.Set[string]
 	// hooks run preemption dry; nil if the profile has no plugin with any.
 	hooks preemption.Hooks
 	pod   *v1.Pod
@@ -196,7 +196,7 @@ func (t *evaluator) classOf(pod *v1.Pod) *podClass {
 }
 
 func newPodClass(profile *runtime.Framework, pod *v1.Pod) *podClass {
-	return &podClass{profile: profile, inTree: len(profile.OutOfTreePlugins()) == 0, hooks: preemptionHooks(profile), pod: pod}
+	return &podClass{profile: profile, outOfTree: sets.New(profile.OutOfTreePlugins()...), hooks: preemptionHooks(profile), pod: pod}
 }
 
 // classKey is everything about a pod that verdicts may depend on. The UID counts where other objects are named after the pod.
@@ -262,7 +262,7 @@ func (t *evaluator) evaluate(c *podClass) (*feasibility, error) {
 // contain calls do, which calls plugins for the pods of a class. In-tree plugins do not end the goroutine, and have none of
 // their own.
 func (t *evaluator) contain(c *podClass, do func() *fwk.Status) *fwk.Status {
-	if c.inTree {
+	if len(c.outOfTree) == 0 {
 		return do()
 	}
 	return c.profile.Contain(c.pod, do)

@@ -16,8 +16,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
-	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
-	"github.com/rouse-scheduler/rouse/plugins/volumerestrictions"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
@@ -177,7 +175,7 @@ func TestSpreadDetails(t *testing.T) {
 			pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-2", Labels: map[string]string{"app": "web"}}}
 			pod.Spec.TopologySpreadConstraints = test.constraints
 			about := &subject{pod: pod, nodes: []fwk.NodeInfo{east, west}}
-			if diff := cmp.Diff(test.want, spreadDetails(about, test.node, []string{podtopologyspread.ReasonSkew})); diff != "" {
+			if diff := cmp.Diff(test.want, spreadDetails(about, test.node, []string{"node(s) didn't match pod topology spread constraints"})); diff != "" {
 				t.Errorf("details differ (-want +got):\n%s", diff)
 			}
 		})
@@ -223,7 +221,7 @@ func TestProbeAgreesWithAttempts(t *testing.T) {
 					for _, rejection := range rejections {
 						blocker := describer.blocker(rejection)
 						if describer.details[blocker.Plugin] != nil && len(blocker.Details) == 0 && rejection.node != nil &&
-							blocker.Reason != volumerestrictions.ReasonDiskConflict {
+							blocker.Reason != "node(s) had no available disk" {
 							t.Errorf("pod %s on node %s: nothing is known about %+v", pod.Name, judged.names[i], blocker)
 						}
 						checked++

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/informers"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/rouse-scheduler/rouse/plugins/gatedoff"
+	"github.com/rouse-scheduler/rouse/plugins/internal/gatedoff"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )

@@ -20,16 +20,24 @@
 // Package devices, below dynamicresources, keeps what a scheduler knows of devices. A framework whose plugins are to place
 // pods with resource claims is built with a manager of it.
 //
+// # Wrapping an in-tree plugin
+//
+// The types of the plugins are not exported. A plugin that changes one of them embeds what New returns, as the
+// interfaces that it wants to pass on (fwk.FilterPlugin, fwk.EnqueueExtensions and so on, joined in an interface), and
+// overrides methods; the example of [NewInTreeRegistry] named Wrap shows it. Interfaces that are left out are not
+// implemented: leave out framework.FilterKeyPlugin and framework.BatchFilterPlugin if Filter reads more than it did.
+//
 // # Adding an in-tree plugin
 //
 // Besides its package, a new plugin has to be known in these places:
 //
-//   - registry.go here. A plugin that is missing there or in the default profile fails TestRegistryHasTheDefaultProfile.
+//   - plugins/registry.go. A plugin that is missing there or in the default profile fails TestRegistryHasTheDefaultProfile.
 //   - profiles/default_plugins.go: its place in the default profile, and its weight.
-//   - profiles/args.go, default_args.go and a file validate_..._args.go, if it has arguments.
-//   - inspect/explain_details.go, if a rejection can be explained by numbers, and inspect/audit_feasibility.go, which
+//   - profiles/args.go, profiles/default_args.go and a file profiles/validate_..._args.go, if it has arguments.
+//   - inspect/explain_details.go, if a rejection can be explained by numbers, and inspect/audit_evaluation.go, which
 //     lists the plugins whose verdict on a node changes only with that node. One that is missing is asked more often.
-//   - test/parity, if kube-scheduler has the plugin: its arguments are drawn in configurations.go and profiles.go.
+//   - test/parity/configurations.go and test/parity/profiles.go, if kube-scheduler has the plugin: they draw its arguments.
+//   - plugins/internal/gatedoff/gatedoff.go instead of registry.go, if its feature gate is off by default and it does nothing.
 //   - docs/differences.md, if it differs from that of kube-scheduler.
 //
 // # Concurrency

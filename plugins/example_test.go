@@ -16,6 +16,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -61,4 +62,54 @@ func ExampleNewInTreeRegistry() {
 	status := built.RunFilterPlugins(ctx, state, pod, node)
 	fmt.Printf("%s: %s\n", status.Plugin(), status.Message())
 	// Output: QuietHours: it is quiet hour on this node
+}
+
+// fit is what spareCPU passes on of NodeResourcesFit.
+type fit interface {
+	fwk.SignPlugin
+	fwk.EnqueueExtensions
+	fwk.PreFilterPlugin
+	fwk.FilterPlugin
+}
+
+// spareCPU is NodeResourcesFit, except that nodes that are full to the last CPU are not used.
+type spareCPU struct{ fit }
+
+func (s spareCPU) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if node.GetAllocatable().GetMilliCPU()-node.GetRequested().GetMilliCPU() < 1000 {
+		return fwk.NewStatus(fwk.Unschedulable, "less than one CPU is free")
+	}
+	return s.fit.Filter(ctx, state, pod, node)
+}
+
+// An in-tree plugin is changed by embedding the interfaces that the new one passes on.
+func ExampleNewInTreeRegistry_wrap() {
+	ctx := context.Background()
+	registry := plugins.NewInTreeRegistry()
+	original := registry[noderesourcesfit.Name]
+	registry[noderesourcesfit.Name] = func(ctx context.Context, args apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+		plugin, err := original(ctx, args, handle)
+		if err != nil {
+			return nil, err
+		}
+		return spareCPU{plugin.(fit)}, nil
+	}
+	built, err := runtime.NewFramework(ctx, registry, profiles.DefaultProfile("spare-scheduler"), runtime.Options{
+		InformerFactory: informers.NewSharedInformerFactory(nil, 0), // with a client in a scheduler
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer built.Close()
+
+	node := framework.NewNodeInfo()
+	node.SetNode(&v1.Node{Status: v1.NodeStatus{Allocatable: v1.ResourceList{
+		v1.ResourcePods: resource.MustParse("10"), v1.ResourceCPU: resource.MustParse("500m"),
+	}}})
+	state, pod := framework.NewCycleState(), &v1.Pod{}
+	built.RunPreFilterPlugins(ctx, state, pod)
+	status := built.RunFilterPlugins(ctx, state, pod, node)
+	fmt.Printf("%s: %s\n", status.Plugin(), status.Message())
+	// Output: NodeResourcesFit: less than one CPU is free
 }

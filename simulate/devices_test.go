@@ -19,6 +19,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/plugins/dynamicresources"
 	"github.com/rouse-scheduler/rouse/simulate"
@@ -162,13 +163,27 @@ func TestScarceDevices(t *testing.T) {
 
 // counted counts the nodes that the plugin is asked about.
 type counted struct {
-	*dynamicresources.Plugin
+	devicePlugin
 	asked *int
+}
+
+// devicePlugin is what the runtime asks DynamicResources for.
+type devicePlugin interface {
+	framework.FilterKeyPlugin
+	framework.ScoreKeyPlugin
+	framework.HintClassPlugin
+	fwk.PreEnqueuePlugin
+	fwk.EnqueueExtensions
+	fwk.PreFilterPlugin
+	fwk.PostFilterPlugin
+	fwk.ReservePlugin
+	fwk.PreBindPlugin
+	fwk.SignPlugin
 }
 
 func (c counted) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	*c.asked++
-	return c.Plugin.Filter(ctx, state, pod, node)
+	return c.devicePlugin.Filter(ctx, state, pod, node)
 }
 
 // TestDevicesAreLookedForOnFewNodes has pods take all devices of a cluster, one after the other. Once what the claims ask
@@ -183,7 +198,7 @@ func TestDevicesAreLookedForOnFewNodes(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return counted{plugin.(*dynamicresources.Plugin), &asked}, nil
+		return counted{plugin.(devicePlugin), &asked}, nil
 	}
 	cluster, err := simulate.NewCluster(t.Context(), simulate.Options{Registry: registry})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // Bind implements fwk.BindPlugin. The call is retried a few times while the API server can't be reached or has trouble
 // of its own; any other refusal is final for this attempt. If an answer was lost, that may be a conflict with what this
 // call has done itself.
-func (pl *Plugin) Bind(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
+func (pl *plugin) Bind(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
 	binding := &v1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 		Target:     v1.ObjectReference{Kind: "Node", Name: nodeName},
@@ -29,7 +29,7 @@ func (pl *Plugin) Bind(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nodeN
 }
 
 // send goes through the API cacher of the scheduler if it has one, so that what others see stays consistent.
-func (pl *Plugin) send(ctx context.Context, binding *v1.Binding) error {
+func (pl *plugin) send(ctx context.Context, binding *v1.Binding) error {
 	if cacher := pl.handle.APICacher(); cacher != nil {
 		finished, err := cacher.BindPod(binding)
 		if err != nil {

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package defaultbinder_test
+package defaultbinder
 
 import (
 	"context"
@@ -22,17 +22,16 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/plugins/defaultbinder"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 )
 
-func newPlugin(t *testing.T, handle *fixture.Handle) *defaultbinder.Plugin {
+func newPlugin(t *testing.T, handle *fixture.Handle) *plugin {
 	t.Helper()
-	plugin, err := defaultbinder.New(t.Context(), nil, handle)
+	built, err := New(t.Context(), nil, handle)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plugin.(*defaultbinder.Plugin)
+	return built.(*plugin)
 }
 
 func wantBinding() *v1.Binding {

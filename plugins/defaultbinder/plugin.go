@@ -19,17 +19,17 @@ import (
 // Name is the name of the plugin in profiles.
 const Name = "DefaultBinder"
 
-var _ fwk.BindPlugin = &Plugin{}
+var _ fwk.BindPlugin = &plugin{}
 
-// Plugin implements DefaultBinder.
-type Plugin struct {
+// plugin implements DefaultBinder.
+type plugin struct {
 	handle fwk.Handle
 }
 
 // New builds the plugin; arguments are not used.
 func New(_ context.Context, _ apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-	return &Plugin{handle: handle}, nil
+	return &plugin{handle: handle}, nil
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

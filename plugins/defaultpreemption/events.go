@@ -18,7 +18,7 @@ import (
 //
 // A pod whose victims are ending preempts no other pod meanwhile, unless the node where they are is gone, cannot take it any
 // more, or is no longer nominated for it; then it should not wait for them.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	changes := fwk.Delete | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint | fwk.UpdateNodeAllocatable | fwk.UpdateNodeDeclaredFeature
 	return []fwk.ClusterEventWithHint{
 		{
@@ -59,6 +59,6 @@ func afterUpdateOfItself(_ klog.Logger, _, before, now *v1.Pod) (fwk.QueueingHin
 }
 
 // HintClass implements framework.HintClassPlugin: pods differ by the node that is nominated for them.
-func (pl *Plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
+func (pl *plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
 	return pod.Status.NominatedNodeName, true
 }

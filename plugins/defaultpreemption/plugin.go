@@ -36,15 +36,15 @@ import (
 const Name = "DefaultPreemption"
 
 var (
-	_ fwk.PreEnqueuePlugin         = &Plugin{}
-	_ fwk.PostFilterPlugin         = &Plugin{}
-	_ fwk.PodGroupPostFilterPlugin = &Plugin{}
-	_ fwk.EnqueueExtensions        = &Plugin{}
-	_ framework.HintClassPlugin    = &Plugin{}
+	_ fwk.PreEnqueuePlugin         = &plugin{}
+	_ fwk.PostFilterPlugin         = &plugin{}
+	_ fwk.PodGroupPostFilterPlugin = &plugin{}
+	_ fwk.EnqueueExtensions        = &plugin{}
+	_ framework.HintClassPlugin    = &plugin{}
 )
 
-// Plugin implements DefaultPreemption.
-type Plugin struct {
+// plugin implements DefaultPreemption.
+type plugin struct {
 	evaluator *preemption.Evaluator
 	hooks     *preemption.DefaultHooks
 }
@@ -79,12 +79,12 @@ func build(object apiruntime.Object, handle fwk.Handle, synchronous bool) (fwk.P
 	if err != nil {
 		return nil, err
 	}
-	return &Plugin{evaluator: evaluator, hooks: hooks}, nil
+	return &plugin{evaluator: evaluator, hooks: hooks}, nil
 }
 
 // PreemptionHooks returns what the plugin decides by, for those who want to know what it would do without having it done,
 // such as an audit. Any plugin that preempts can have such a method.
-func (pl *Plugin) PreemptionHooks() preemption.Hooks { return pl.hooks }
+func (pl *plugin) PreemptionHooks() preemption.Hooks { return pl.hooks }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

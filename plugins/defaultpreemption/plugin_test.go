@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package defaultpreemption_test
+package defaultpreemption
 
 import (
 	"strings"
@@ -12,7 +12,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
 
-	"github.com/rouse-scheduler/rouse/plugins/defaultpreemption"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 )
 
@@ -44,24 +43,24 @@ func TestNew(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			plugin, err := defaultpreemption.New(t.Context(), tt.args, tt.handle)
+			built, err := New(t.Context(), tt.args, tt.handle)
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("got error %v, want %q", err, tt.want)
 			}
-			if err == nil && plugin.Name() != "DefaultPreemption" {
-				t.Errorf("the plugin calls itself %q", plugin.Name())
+			if err == nil && built.Name() != "DefaultPreemption" {
+				t.Errorf("the plugin calls itself %q", built.Name())
 			}
 		})
 	}
 }
 
-func newPlugin(t *testing.T) *defaultpreemption.Plugin {
+func newPlugin(t *testing.T) *plugin {
 	t.Helper()
-	plugin, err := defaultpreemption.New(t.Context(), nil, &fixture.Handle{Informers: fixture.Informers(t)})
+	built, err := New(t.Context(), nil, &fixture.Handle{Informers: fixture.Informers(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plugin.(*defaultpreemption.Plugin)
+	return built.(*plugin)
 }
 
 // The deletion of a pod never wakes anybody, whatever the hint is given.
@@ -73,9 +72,9 @@ func TestHintAfterPodDeleted(t *testing.T) {
 
 // A pod whose victims are ending need not wait for them if their node is gone, or may not take it any more.
 func TestHintAfterNodeChange(t *testing.T) {
-	plugin := newPlugin(t)
+	built := newPlugin(t)
 	changes := fwk.Delete | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint | fwk.UpdateNodeAllocatable | fwk.UpdateNodeDeclaredFeature
-	hint := fixture.Hint(t, plugin, fwk.Node, changes)
+	hint := fixture.Hint(t, built, fwk.Node, changes)
 	nominated := fixture.Pod("p")
 	nominated.Status.NominatedNodeName = "a"
 	a, b := fixture.Node("a"), fixture.Node("b")
@@ -85,8 +84,8 @@ func TestHintAfterNodeChange(t *testing.T) {
 	fixture.CheckHint(t, hint, nominated, b, b, fwk.QueueSkip)
 	fixture.CheckHint(t, hint, fixture.Pod("q"), a, nil, fwk.QueueSkip)
 	fixture.CheckHintObjects(t, hint, nominated, a)
-	one, ok := plugin.HintClass(nominated)
-	another, okToo := plugin.HintClass(fixture.Pod("q"))
+	one, ok := built.HintClass(nominated)
+	another, okToo := built.HintClass(fixture.Pod("q"))
 	if !ok || !okToo || one == another {
 		t.Error("pods with different nominations should not be of the same class")
 	}

@@ -15,7 +15,7 @@ import (
 
 // PostFilter implements fwk.PostFilterPlugin. Its statuses say at the beginning of the message that they are about
 // preemption. A pod with victims waits for the events of this plugin, too.
-func (pl *Plugin) PostFilter(
+func (pl *plugin) PostFilter(
 	ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader,
 ) (*fwk.PostFilterResult, *fwk.Status) {
 	result, status := pl.evaluator.Preempt(ctx, state, pod, statuses)
@@ -32,7 +32,7 @@ func (pl *Plugin) PostFilter(
 }
 
 // PodGroupPostFilter implements fwk.PodGroupPostFilterPlugin. It makes no room: pod groups are not scheduled as one.
-func (pl *Plugin) PodGroupPostFilter(
+func (pl *plugin) PodGroupPostFilter(
 	context.Context, fwk.PodGroupCycleState, fwk.PodGroupInfo, fwk.PodGroupSchedulingFunc,
 ) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
 	return nil, fwk.NewStatus(fwk.Unschedulable)

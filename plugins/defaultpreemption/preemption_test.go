@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package defaultpreemption_test
+package defaultpreemption
 
 import (
 	"errors"
@@ -20,7 +20,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/plugins/defaultpreemption"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -49,7 +48,7 @@ type world struct {
 
 func newWorld(t *testing.T, args *configv1.DefaultPreemptionArgs, objects ...apiruntime.Object) *world {
 	t.Helper()
-	return newWorldWith(t, defaultpreemption.New, args, objects...)
+	return newWorldWith(t, New, args, objects...)
 }
 
 func newWorldWith(t *testing.T, factory runtime.PluginFactory, args *configv1.DefaultPreemptionArgs, objects ...apiruntime.Object) *world {
@@ -57,17 +56,17 @@ func newWorldWith(t *testing.T, factory runtime.PluginFactory, args *configv1.De
 	w := &world{client: fake.NewClientset(objects...)}
 	options := fixture.WorldOptions{
 		Registry: runtime.Registry{
-			noderesourcesfit.Name:  noderesourcesfit.New,
-			defaultpreemption.Name: factory,
+			noderesourcesfit.Name: noderesourcesfit.New,
+			Name:                  factory,
 		},
-		Plugins:     []string{noderesourcesfit.Name, defaultpreemption.Name},
+		Plugins:     []string{noderesourcesfit.Name, Name},
 		Objects:     objects,
 		Client:      w.client,
 		Parallelism: 1,
 		Go:          func(task func()) { w.tasks = append(w.tasks, task) },
 	}
 	if args != nil {
-		options.Args = map[string]apiruntime.Object{defaultpreemption.Name: args}
+		options.Args = map[string]apiruntime.Object{Name: args}
 	}
 	w.World = fixture.NewWorld(t, options)
 	return w
@@ -133,8 +132,8 @@ func TestPostFilter(t *testing.T) {
 func TestPostFilterError(t *testing.T) {
 	gone := pod("p", 10, "2")
 	w := newWorld(t, nil, node("a", "1"))
-	plugin := w.Plugin(defaultpreemption.Name).(*defaultpreemption.Plugin)
-	result, status := plugin.PostFilter(t.Context(), framework.NewCycleState(), gone, framework.NewDefaultNodeToStatus())
+	built := w.Plugin(Name).(*plugin)
+	result, status := built.PostFilter(t.Context(), framework.NewCycleState(), gone, framework.NewDefaultNodeToStatus())
 	const want = `preemption: looking up the pod to preempt for: pod "p" not found`
 	if !status.IsError() || status.Message() != want || result != nil {
 		t.Errorf("got status %v %q, want Error %q", status.Code(), status.Message(), want)
@@ -179,7 +178,7 @@ func TestPreEnqueue(t *testing.T) {
 	onA := fixture.OnNode("a")
 	preemptor, first, last := pod("p", 10, "2"), pod("v", 2, "1", onA), pod("w", 1, "1", onA)
 	w := newWorld(t, nil, preemptor, node("a", "2"), first, last)
-	gate := w.Plugin(defaultpreemption.Name).(fwk.PreEnqueuePlugin)
+	gate := w.Plugin(Name).(fwk.PreEnqueuePlugin)
 	check := func(when string, pod *v1.Pod, want *fwk.Status) {
 		t.Helper()
 		t.Run(when, func(t *testing.T) { fixture.CheckStatus(t, gate.PreEnqueue(t.Context(), pod), want) })
@@ -224,7 +223,7 @@ func TestPreEnqueue(t *testing.T) {
 
 func TestNewSynchronous(t *testing.T) {
 	preemptor, victim := pod("p", 10, "2"), pod("v", 2, "1", fixture.OnNode("a"))
-	w := newWorldWith(t, defaultpreemption.NewSynchronous, nil, preemptor, node("a", "2"), victim)
+	w := newWorldWith(t, NewSynchronous, nil, preemptor, node("a", "2"), victim)
 	state, statuses := w.Filter(t, preemptor)
 	if _, status := w.RunPostFilterPlugins(t.Context(), state, preemptor, statuses); !status.IsSuccess() {
 		t.Fatal(status.Message())
@@ -235,7 +234,7 @@ func TestNewSynchronous(t *testing.T) {
 	if _, err := w.client.CoreV1().Pods(victim.Namespace).Get(t.Context(), "v", metav1.GetOptions{}); err == nil {
 		t.Error("the victim is still there")
 	}
-	if status := w.Plugin(defaultpreemption.Name).(fwk.PreEnqueuePlugin).PreEnqueue(t.Context(), preemptor); !status.IsSuccess() {
+	if status := w.Plugin(Name).(fwk.PreEnqueuePlugin).PreEnqueue(t.Context(), preemptor); !status.IsSuccess() {
 		t.Errorf("the pod is held back: %s", status.Message())
 	}
 }

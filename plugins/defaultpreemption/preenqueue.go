@@ -10,13 +10,13 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// ReasonPreempting is why a pod is held back whose victims are being evicted.
-const ReasonPreempting = "waiting for the preemption for this pod to be finished"
+// reasonPreempting is why a pod is held back whose victims are being evicted.
+const reasonPreempting = "waiting for the preemption for this pod to be finished"
 
 // PreEnqueue implements fwk.PreEnqueuePlugin.
-func (pl *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
+func (pl *plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	if pl.evaluator.Preempting(pod) {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonPreempting)
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonPreempting)
 	}
 	return nil
 }

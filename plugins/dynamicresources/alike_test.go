@@ -181,7 +181,7 @@ func TestAlikeNodesAreJudgedAsEach(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &comparison{world: w, plain: plain.(*Plugin), random: random, snapshot: snapshot}
+			c := &comparison{world: w, plain: plain.(*plugin), random: random, snapshot: snapshot}
 			for i := range alikePods {
 				c.change()
 				c.place(alikePod(random, i))
@@ -206,7 +206,7 @@ func alikePod(random *rand.Rand, i int) *v1.Pod {
 
 type comparison struct {
 	*world
-	plain    *Plugin
+	plain    *plugin
 	random   *rand.Rand
 	snapshot *fixture.IndexedNodes
 	placed   []placedPod

@@ -20,7 +20,7 @@ const pollInterval = 5 * time.Second
 
 // devicesReady reports whether all devices of a claim are ready that have to be made ready before the pod is bound. It fails
 // if one never will be, and, if overdue tells to look at the time, if one should be by now.
-func (pl *Plugin) devicesReady(claim *resourceapi.ResourceClaim, overdue bool) (bool, error) {
+func (pl *plugin) devicesReady(claim *resourceapi.ResourceClaim, overdue bool) (bool, error) {
 	if claim.Status.Allocation == nil {
 		return true, nil
 	}
@@ -78,7 +78,7 @@ func conditional(claims []*podClaim) (drivers []string) {
 }
 
 // waitForDevices returns when all devices are ready, or when one never will be.
-func (pl *Plugin) waitForDevices(ctx context.Context, s *podState, pod *v1.Pod, node string) error {
+func (pl *plugin) waitForDevices(ctx context.Context, s *podState, pod *v1.Pod, node string) error {
 	drivers := conditional(s.claims)
 	if pl.switches.NoBindingConditions || len(drivers) == 0 {
 		return nil
@@ -96,7 +96,7 @@ func (pl *Plugin) waitForDevices(ctx context.Context, s *podState, pod *v1.Pod, 
 }
 
 // poll checks a condition at once and then again after every interval, until it holds or fails, or the timeout is over.
-func (pl *Plugin) poll(ctx context.Context, interval, timeout time.Duration, condition func() (bool, error)) error {
+func (pl *plugin) poll(ctx context.Context, interval, timeout time.Duration, condition func() (bool, error)) error {
 	started := pl.clock.Now()
 	for {
 		if done, err := condition(); done || err != nil {
@@ -124,7 +124,7 @@ func outcome(err error, overdue bool) string {
 }
 
 // allReady looks at the claims of the pod as they are now.
-func (pl *Plugin) allReady(s *podState) (bool, error) {
+func (pl *plugin) allReady(s *podState) (bool, error) {
 	all := true
 	for _, c := range s.claims {
 		if !c.allocated() {

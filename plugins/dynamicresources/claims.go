@@ -14,7 +14,7 @@ import (
 )
 
 // PreEnqueue implements fwk.PreEnqueuePlugin: a pod is held back until its claims exist.
-func (pl *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
+func (pl *plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	if err := pl.eachClaim(pod, nil); err != nil {
 		return rejected(err.Error())
 	}
@@ -23,7 +23,7 @@ func (pl *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 
 // eachClaim visits the claims that the spec of a pod names, in order, unless visit is nil. It fails if one of them is not
 // there, not for the pod, or being deleted.
-func (pl *Plugin) eachClaim(pod *v1.Pod, visit func(index int, claim *resourceapi.ResourceClaim)) error {
+func (pl *plugin) eachClaim(pod *v1.Pod, visit func(index int, claim *resourceapi.ResourceClaim)) error {
 	for i := range pod.Spec.ResourceClaims {
 		name, mustCheckOwner, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
 		if err != nil {

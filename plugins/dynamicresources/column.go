@@ -18,7 +18,7 @@ import (
 // the last: when they change, the manager has the node count as changed (see devices.Options). There is no key for claims
 // whose devices are the blockers if they can't be used on some node, because PostFilter wants to know which these are, and
 // none for devices that have to be made ready in time.
-func (pl *Plugin) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
 	s, err := readState(state)
 	if err != nil || pl.manager == nil {
 		return key, false
@@ -43,7 +43,7 @@ func (pl *Plugin) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Pod)
 }
 
 // AppendScoreKey implements framework.ScoreKeyPlugin.
-func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendScoreKey(key []byte, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
 	s, err := readState(state)
 	if err != nil {
 		return key, false
@@ -55,7 +55,7 @@ func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, pod *v1.Pod) 
 }
 
 // Scale implements framework.ScoreKeyPlugin.
-func (pl *Plugin) Scale() framework.Scale { return framework.ScaleToHighest }
+func (pl *plugin) Scale() framework.Scale { return framework.ScaleToHighest }
 
 // appendAllocated appends where the devices of a claim can be used.
 func appendAllocated(key []byte, c *podClaim, pod *v1.Pod) ([]byte, bool) {

@@ -17,7 +17,7 @@ import (
 )
 
 // EventsToRegister implements fwk.EnqueueExtensions.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		// The allocatable resources of a node decide whether an extended resource is served by devices there.
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeLabel | fwk.UpdateNodeAllocatable}},
@@ -35,7 +35,7 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 }
 
 // afterPodChange wakes the pod if all its claims are there now.
-func (pl *Plugin) afterPodChange(_ klog.Logger, _ *v1.Pod, _, pod *v1.Pod) (fwk.QueueingHint, error) {
+func (pl *plugin) afterPodChange(_ klog.Logger, _ *v1.Pod, _, pod *v1.Pod) (fwk.QueueingHint, error) {
 	if pod == nil || pl.eachClaim(pod, nil) != nil {
 		return fwk.QueueSkip, nil
 	}
@@ -44,7 +44,7 @@ func (pl *Plugin) afterPodChange(_ klog.Logger, _ *v1.Pod, _, pod *v1.Pod) (fwk.
 
 // afterClaimChange wakes the pod if a claim gave devices back, whosever it was, or if one of its own is new or has another
 // status. A pod of which a claim is missing is not woken by others.
-func (pl *Plugin) afterClaimChange(_ klog.Logger, pod *v1.Pod, oldObj, newObj any) (fwk.QueueingHint, error) {
+func (pl *plugin) afterClaimChange(_ klog.Logger, pod *v1.Pod, oldObj, newObj any) (fwk.QueueingHint, error) {
 	if _, unknown := oldObj.(clientcache.DeletedFinalStateUnknown); unknown {
 		return fwk.Queue, nil
 	}

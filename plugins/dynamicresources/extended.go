@@ -22,7 +22,7 @@ import (
 )
 
 // servedResources returns the extended resources that a pod asks for, if a device class serves one of them; otherwise nil.
-func (pl *Plugin) servedResources(pod *v1.Pod) map[v1.ResourceName]int64 {
+func (pl *plugin) servedResources(pod *v1.Pod) map[v1.ResourceName]int64 {
 	if pl.resolver == nil || !mentionsExtended(pod) {
 		return nil
 	}
@@ -60,7 +60,7 @@ func mentionsExtended(pod *v1.Pod) bool {
 
 // findExtendedClaim returns the claim for the extended resources of a pod: one that is left from an earlier attempt, or
 // one that is only in memory.
-func (pl *Plugin) findExtendedClaim(pod *v1.Pod, requested map[v1.ResourceName]int64) (*extendedClaim, error) {
+func (pl *plugin) findExtendedClaim(pod *v1.Pod, requested map[v1.ResourceName]int64) (*extendedClaim, error) {
 	names := slices.Sorted(maps.Keys(requested))
 	left, err := pl.extendedClaimOf(pod)
 	if err != nil {
@@ -84,7 +84,7 @@ func (pl *Plugin) findExtendedClaim(pod *v1.Pod, requested map[v1.ResourceName]i
 	return &extendedClaim{podClaim: &podClaim{claim: claim, index: -1}, requested: requested, names: names, uid: uid}, nil
 }
 
-func (pl *Plugin) extendedClaimOf(pod *v1.Pod) (*resourceapi.ResourceClaim, error) {
+func (pl *plugin) extendedClaimOf(pod *v1.Pod) (*resourceapi.ResourceClaim, error) {
 	if pl.manager != nil {
 		return pl.manager.ExtendedClaimOf(pod), nil
 	}
@@ -111,9 +111,9 @@ type nodeExtended struct {
 
 // extendOn returns the claim for a node; nil if the node offers all resources itself. The status tells that it does not
 // fit, for one resource at least.
-func (pl *Plugin) extendOn(s *podState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (*nodeExtended, *fwk.Status) {
+func (pl *plugin) extendOn(s *podState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (*nodeExtended, *fwk.Status) {
 	if s.extended.stale {
-		return nil, rejected(ReasonStaleClaim)
+		return nil, rejected(reasonStaleClaim)
 	}
 	offered := nodeInfo.GetAllocatable().GetScalarResources()
 	var key []byte
@@ -126,7 +126,7 @@ func (pl *Plugin) extendOn(s *podState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (*no
 			classes[name] = class.Name
 			key = framework.AppendKeyString(framework.AppendKeyString(key, string(name)), class.Name)
 		case !has:
-			return nil, rejected(ReasonNoResource)
+			return nil, rejected(reasonNoResource)
 		}
 	}
 	if len(classes) == 0 {

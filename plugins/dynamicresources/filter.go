@@ -19,7 +19,7 @@ import (
 
 // Filter implements fwk.FilterPlugin: claims that have devices must be of use on the node, and the others must get devices
 // there, which are kept for Reserve.
-func (pl *Plugin) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	s, err := readState(state)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -33,7 +33,7 @@ func (pl *Plugin) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 		return status
 	case len(unavailable) > 0:
 		s.markUnavailable(unavailable)
-		return rejected(ReasonUnavailable)
+		return rejected(reasonUnavailable)
 	case chosen != nil && chosen.known == nil:
 		s.keep(nodeInfo.Node().Name, chosen)
 	}
@@ -42,7 +42,7 @@ func (pl *Plugin) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 
 // choose chooses devices on a node; unless the results are needed, it is enough to know that there are any. It returns nothing
 // if nothing is to be chosen, and in addition to the choice the indexes of the claims whose devices can't be used there.
-func (pl *Plugin) choose(
+func (pl *plugin) choose(
 	ctx context.Context, s *podState, pod *v1.Pod, nodeInfo fwk.NodeInfo, needed bool,
 ) (*nodeAllocation, []int, *fwk.Status) {
 	chosen := &nodeAllocation{}
@@ -80,7 +80,7 @@ func (pl *Plugin) choose(
 
 // allocateOnce asks the allocator once for all nodes that are alike. Of the others the results are not known, unless they can
 // be used from every node.
-func (pl *Plugin) allocateOnce(
+func (pl *plugin) allocateOnce(
 	ctx context.Context, s *podState, node *v1.Node, claims []*resourceapi.ResourceClaim, chosen *nodeAllocation, needed bool,
 ) *fwk.Status {
 	if pl.manager == nil {
@@ -107,7 +107,7 @@ func (pl *Plugin) allocateOnce(
 }
 
 // allocate has devices chosen for claims on a node, from its view if it has one.
-func (pl *Plugin) allocate(ctx context.Context, s *podState, node *v1.Node, claims []*resourceapi.ResourceClaim, chosen *nodeAllocation) *fwk.Status {
+func (pl *plugin) allocate(ctx context.Context, s *podState, node *v1.Node, claims []*resourceapi.ResourceClaim, chosen *nodeAllocation) *fwk.Status {
 	allocator, err := s.allocator, error(nil)
 	if chosen.view != nil {
 		allocator, err = chosen.view.Allocator(pl.allocatorFor)
@@ -137,13 +137,13 @@ func (pl *Plugin) allocate(ctx context.Context, s *podState, node *v1.Node, clai
 }
 
 // allocatorFor returns an allocator for the nodes that see the same. It outlives the cycle, and so has no context of it.
-func (pl *Plugin) allocatorFor(view *devices.View) (structured.Allocator, error) {
+func (pl *plugin) allocatorFor(view *devices.View) (structured.Allocator, error) {
 	return structured.NewAllocator(context.Background(), pl.switches.Allocation(), view.State, pl.classes, view.Slices, pl.expressions)
 }
 
 // usableOn reports whether the devices of an allocated claim can be used on a node: they can be reached, and if they had to
 // be made ready that has not failed.
-func (pl *Plugin) usableOn(c *podClaim, node *v1.Node) bool {
+func (pl *plugin) usableOn(c *podClaim, node *v1.Node) bool {
 	if c.selector != nil && !c.selector.Match(node) {
 		return false
 	}
@@ -155,12 +155,12 @@ func (pl *Plugin) usableOn(c *podClaim, node *v1.Node) bool {
 }
 
 // timedOut reports whether the devices of a claim should have been ready by now.
-func (pl *Plugin) timedOut(claim *resourceapi.ResourceClaim) bool {
+func (pl *plugin) timedOut(claim *resourceapi.ResourceClaim) bool {
 	since := claim.Status.Allocation.AllocationTimestamp
 	return since != nil && pl.clock.Now().After(since.Add(pl.bindingTimeout))
 }
 
-func (pl *Plugin) now() *metav1.Time {
+func (pl *plugin) now() *metav1.Time {
 	now := metav1.NewTime(pl.clock.Now())
 	return &now
 }

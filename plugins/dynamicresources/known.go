@@ -22,7 +22,7 @@ type verdict struct {
 
 // whatIsAsked returns everything but the node and its devices that decides what the allocator says. It returns false if that
 // can't be written.
-func (pl *Plugin) whatIsAsked(s *podState, extended *nodeExtended) (string, bool) {
+func (pl *plugin) whatIsAsked(s *podState, extended *nodeExtended) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.asked == "" {

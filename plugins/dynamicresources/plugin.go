@@ -57,34 +57,34 @@ import (
 const Name = "DynamicResources"
 
 const (
-	// ReasonUnavailable is why a node is rejected where the devices of an allocated claim can't be used.
-	ReasonUnavailable = "resourceclaim not available on the node"
+	// reasonUnavailable is why a node is rejected where the devices of an allocated claim can't be used.
+	reasonUnavailable = "resourceclaim not available on the node"
 	// ReasonCannotAllocate is why a node is rejected that does not have the devices.
 	ReasonCannotAllocate = "cannot allocate all claims"
-	// ReasonStaleClaim is why a node is rejected while a claim for extended resources of an earlier attempt exists.
-	ReasonStaleClaim = "cannot schedule extended resource claim"
-	// ReasonNoResource is why a node is rejected that does not offer an extended resource, nor devices for it.
-	ReasonNoResource = "cannot fit resource"
+	// reasonStaleClaim is why a node is rejected while a claim for extended resources of an earlier attempt exists.
+	reasonStaleClaim = "cannot schedule extended resource claim"
+	// reasonNoResource is why a node is rejected that does not offer an extended resource, nor devices for it.
+	reasonNoResource = "cannot fit resource"
 )
 
 var (
-	_ fwk.PreEnqueuePlugin         = &Plugin{}
-	_ fwk.PreFilterPlugin          = &Plugin{}
-	_ fwk.FilterPlugin             = &Plugin{}
-	_ fwk.PostFilterPlugin         = &Plugin{}
-	_ fwk.PodGroupPostFilterPlugin = &Plugin{}
-	_ fwk.ScorePlugin              = &Plugin{}
-	_ fwk.ReservePlugin            = &Plugin{}
-	_ fwk.PreBindPlugin            = &Plugin{}
-	_ fwk.EnqueueExtensions        = &Plugin{}
-	_ fwk.SignPlugin               = &Plugin{}
-	_ framework.HintClassPlugin    = &Plugin{}
-	_ framework.FilterKeyPlugin    = &Plugin{}
-	_ framework.ScoreKeyPlugin     = &Plugin{}
+	_ fwk.PreEnqueuePlugin         = &plugin{}
+	_ fwk.PreFilterPlugin          = &plugin{}
+	_ fwk.FilterPlugin             = &plugin{}
+	_ fwk.PostFilterPlugin         = &plugin{}
+	_ fwk.PodGroupPostFilterPlugin = &plugin{}
+	_ fwk.ScorePlugin              = &plugin{}
+	_ fwk.ReservePlugin            = &plugin{}
+	_ fwk.PreBindPlugin            = &plugin{}
+	_ fwk.EnqueueExtensions        = &plugin{}
+	_ fwk.SignPlugin               = &plugin{}
+	_ framework.HintClassPlugin    = &plugin{}
+	_ framework.FilterKeyPlugin    = &plugin{}
+	_ framework.ScoreKeyPlugin     = &plugin{}
 )
 
-// Plugin implements DynamicResources. It has nothing that changes after New; what does is in the manager.
-type Plugin struct {
+// plugin implements DynamicResources. It has nothing that changes after New; what does is in the manager.
+type plugin struct {
 	client   clientset.Interface
 	recorder events.EventRecorderLogger
 	metrics  Metrics
@@ -121,7 +121,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err := profiles.ValidateDynamicResourcesArgs(nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
-	pl := &Plugin{metrics: metricsOf(handle), clock: clock.RealClock{}, wait: framework.WaitOn(clock.RealClock{}), noClaims: &podState{}, cannotAllocate: rejected(ReasonCannotAllocate)}
+	pl := &plugin{metrics: metricsOf(handle), clock: clock.RealClock{}, wait: framework.WaitOn(clock.RealClock{}), noClaims: &podState{}, cannotAllocate: rejected(ReasonCannotAllocate)}
 	if args.FilterTimeout != nil {
 		pl.filterTimeout = args.FilterTimeout.Duration
 	}
@@ -154,7 +154,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }
 
 // rejected is a status for good: no preemption helps.
 func rejected(reason string) *fwk.Status {

@@ -33,7 +33,7 @@ import (
 
 // world is a plugin with informers of a cluster.
 type world struct {
-	*Plugin
+	*plugin
 	t      *testing.T
 	client *fake.Clientset
 	nodes  fixture.Nodes
@@ -58,13 +58,12 @@ func inWorld(t *testing.T, objects []apiruntime.Object, test func(*testing.T, *w
 				w.nodes.Infos = append(w.nodes.Infos, fixture.NodeInfo(node))
 			}
 		}
-		built := fixture.NewWorld(t, fixture.WorldOptions{Objects: objects})
-		w.framework = built.Framework
-		plugin, err := New(t.Context(), nil, handle{Framework: built.Framework, client: w.client, manager: manager})
+		w.framework = fixture.NewWorld(t, fixture.WorldOptions{Objects: objects}).Framework
+		built, err := New(t.Context(), nil, handle{Framework: w.framework, client: w.client, manager: manager})
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Plugin = plugin.(*Plugin)
+		w.plugin = built.(*plugin)
 		factory.Start(t.Context().Done())
 		factory.WaitForCacheSync(t.Context().Done())
 		t.Cleanup(factory.Shutdown)
@@ -244,11 +243,11 @@ func TestAllocatedElsewhere(t *testing.T) {
 }
 
 func TestWithoutManager(t *testing.T) {
-	plugin, err := New(t.Context(), nil, nil)
+	built, err := New(t.Context(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl, state := plugin.(*Plugin), framework.NewCycleState()
+	pl, state := built.(*plugin), framework.NewCycleState()
 	_, status := pl.PreFilter(t.Context(), state, fixture.Pod("p"), nil)
 	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Skip))
 	if _, status = pl.PreFilter(t.Context(), state, podOf("p", "a"), nil); status.Code() != fwk.UnschedulableAndUnresolvable {

@@ -16,7 +16,7 @@ import (
 
 // PostFilter implements fwk.PostFilterPlugin: if the devices of a claim that only this pod uses are the blocker, they are given
 // back, so that others can be chosen. A claim for extended resources of an earlier attempt is deleted.
-func (pl *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
+func (pl *plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	s, err := readState(state)
 	if err != nil {
 		return nil, fwk.AsStatus(err)
@@ -49,7 +49,7 @@ func (pl *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.
 }
 
 // PodGroupPostFilter implements fwk.PodGroupPostFilterPlugin. Groups are not scheduled as one.
-func (pl *Plugin) PodGroupPostFilter(
+func (pl *plugin) PodGroupPostFilter(
 	context.Context, fwk.PodGroupCycleState, fwk.PodGroupInfo, fwk.PodGroupSchedulingFunc,
 ) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
 	return nil, fwk.NewStatus(fwk.Unschedulable)

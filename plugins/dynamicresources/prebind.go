@@ -21,7 +21,7 @@ import (
 )
 
 // PreBindPreFlight implements fwk.PreBindPlugin. PreBind is skipped for a pod without claims.
-func (pl *Plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
+func (pl *plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
 	s, err := readState(state)
 	if err != nil {
 		return nil, fwk.AsStatus(err)
@@ -34,7 +34,7 @@ func (pl *Plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *v
 
 // PreBind implements fwk.PreBindPlugin: it writes allocations and reservations, and waits for devices that have to be made
 // ready.
-func (pl *Plugin) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
+func (pl *plugin) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
 	s, err := readState(state)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -66,7 +66,7 @@ func (pl *Plugin) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 }
 
 // bindExtended creates the claim for extended resources, if devices serve any on the node, and tells the pod.
-func (pl *Plugin) bindExtended(ctx context.Context, extended *extendedClaim, pod *v1.Pod) error {
+func (pl *plugin) bindExtended(ctx context.Context, extended *extendedClaim, pod *v1.Pod) error {
 	if extended.allocation == nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (pl *Plugin) bindExtended(ctx context.Context, extended *extendedClaim, pod
 
 // bindClaim writes the allocation of a claim, if there is one to write, and reserves the claim for the pod. What the API
 // server makes of it is what the manager shows from then on.
-func (pl *Plugin) bindClaim(ctx context.Context, c *podClaim, pod *v1.Pod) error {
+func (pl *plugin) bindClaim(ctx context.Context, c *podClaim, pod *v1.Pod) error {
 	claim := c.claim.DeepCopy()
 	again := false
 	err := apiwrite.Retry(ctx, apiwrite.IsTransientOrConflict, func() error {
@@ -122,7 +122,7 @@ func (pl *Plugin) bindClaim(ctx context.Context, c *podClaim, pod *v1.Pod) error
 }
 
 // writeClaim makes one attempt. An allocation that is there already must be the one that is to be written.
-func (pl *Plugin) writeClaim(ctx context.Context, c *podClaim, claim *resourceapi.ResourceClaim, pod *v1.Pod) (*resourceapi.ResourceClaim, error) {
+func (pl *plugin) writeClaim(ctx context.Context, c *podClaim, claim *resourceapi.ResourceClaim, pod *v1.Pod) (*resourceapi.ResourceClaim, error) {
 	api := pl.client.ResourceV1().ResourceClaims(claim.Namespace)
 	if claim.DeletionTimestamp != nil {
 		return nil, fmt.Errorf("claim %s got deleted in the meantime", describe(claim))
@@ -169,7 +169,7 @@ const (
 )
 
 // show has the manager show what was written. A claim that was just created has to reach the informer first.
-func (pl *Plugin) show(ctx context.Context, c *podClaim) error {
+func (pl *plugin) show(ctx context.Context, c *podClaim) error {
 	err := pl.claims.AssumeClaimAfterAPICall(c.claim)
 	if err == nil || c.index >= 0 {
 		return err
@@ -184,7 +184,7 @@ func (pl *Plugin) show(ctx context.Context, c *podClaim) error {
 }
 
 // deleteClaim deletes a claim for extended resources, whose finalizer no other component removes.
-func (pl *Plugin) deleteClaim(ctx context.Context, claim *resourceapi.ResourceClaim) error {
+func (pl *plugin) deleteClaim(ctx context.Context, claim *resourceapi.ResourceClaim) error {
 	api := pl.client.ResourceV1().ResourceClaims(claim.Namespace)
 	again := false
 	err := apiwrite.Retry(ctx, apiwrite.IsTransientOrConflict, func() error {
@@ -217,7 +217,7 @@ const settleFor = 10 * time.Minute
 
 // settle finds out, in the background, whether an allocation was written whose answer never arrived. Until then its devices
 // stay set aside.
-func (pl *Plugin) settle(claim *resourceapi.ResourceClaim) {
+func (pl *plugin) settle(claim *resourceapi.ResourceClaim) {
 	pl.start(func() {
 		ctx := context.Background()
 		var found *resourceapi.ResourceClaim

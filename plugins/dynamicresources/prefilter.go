@@ -19,7 +19,7 @@ import (
 )
 
 // PreFilter implements fwk.PreFilterPlugin.
-func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	requested := pl.servedResources(pod)
 	if len(pod.Spec.ResourceClaims) == 0 && len(requested) == 0 {
 		state.Write(stateKey, pl.noClaims)
@@ -59,10 +59,10 @@ func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // sortClaim prepares one claim, which must be fit for use: the pod waits for one that is just being allocated.
-func (pl *Plugin) sortClaim(s *podState, c *podClaim) *fwk.Status {
+func (pl *plugin) sortClaim(s *podState, c *podClaim) *fwk.Status {
 	if c.allocated() {
 		if selector := c.claim.Status.Allocation.NodeSelector; selector != nil {
 			var err error
@@ -89,7 +89,7 @@ func (pl *Plugin) sortClaim(s *podState, c *podClaim) *fwk.Status {
 	return nil
 }
 
-func (pl *Plugin) checkRequest(s *podState, claim *resourceapi.ResourceClaim, request *resourceapi.DeviceRequest) *fwk.Status {
+func (pl *plugin) checkRequest(s *podState, claim *resourceapi.ResourceClaim, request *resourceapi.DeviceRequest) *fwk.Status {
 	switch {
 	case request.Exactly != nil:
 		return pl.checkClass(request.Name, request.Exactly.DeviceClassName)
@@ -108,7 +108,7 @@ func (pl *Plugin) checkRequest(s *podState, claim *resourceapi.ResourceClaim, re
 }
 
 // checkClass rejects a request for a class that does not exist. Other trouble with classes is left to the allocator.
-func (pl *Plugin) checkClass(request, class string) *fwk.Status {
+func (pl *plugin) checkClass(request, class string) *fwk.Status {
 	if class == "" {
 		return fwk.AsStatus(fmt.Errorf("request %s: unsupported request type", request))
 	}
@@ -125,7 +125,7 @@ const (
 )
 
 // newAllocator returns an allocator for all nodes, from what a manager says that is not our own.
-func (pl *Plugin) newAllocator(ctx context.Context) (structured.Allocator, error) {
+func (pl *plugin) newAllocator(ctx context.Context) (structured.Allocator, error) {
 	state, err := pl.claims.GatherAllocatedState()
 	for end := time.Now().Add(gatherFor); err != nil && isConflicting(err) && time.Now().Before(end); state, err = pl.claims.GatherAllocatedState() {
 		time.Sleep(gatherEvery)

@@ -22,7 +22,7 @@ import (
 
 // Reserve implements fwk.ReservePlugin: it sets the devices that were chosen on the node aside, so that no other claim
 // gets them.
-func (pl *Plugin) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
+func (pl *plugin) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
 	s, err := readState(state)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -67,7 +67,7 @@ func (pl *Plugin) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 }
 
 // setAside makes the allocation of a claim pending.
-func (pl *Plugin) setAside(c *podClaim, claim *resourceapi.ResourceClaim, result *resourceapi.AllocationResult) error {
+func (pl *plugin) setAside(c *podClaim, claim *resourceapi.ResourceClaim, result *resourceapi.AllocationResult) error {
 	claim = claim.DeepCopy()
 	if !slices.Contains(claim.Finalizers, resourceapi.Finalizer) {
 		claim.Finalizers = append(claim.Finalizers, resourceapi.Finalizer)
@@ -86,7 +86,7 @@ func (pl *Plugin) setAside(c *podClaim, claim *resourceapi.ResourceClaim, result
 
 // chosenOn returns what was chosen on a node, or chooses if Filter was not asked about the node, or something changed for
 // it since. It returns nil if nothing is to be chosen.
-func (pl *Plugin) chosenOn(ctx context.Context, s *podState, pod *v1.Pod, nodeName string) (*nodeAllocation, *fwk.Status) {
+func (pl *plugin) chosenOn(ctx context.Context, s *podState, pod *v1.Pod, nodeName string) (*nodeAllocation, *fwk.Status) {
 	chosen := s.allocationOn(nodeName)
 	if pl.manager == nil {
 		return chosen, nil
@@ -103,7 +103,7 @@ func (pl *Plugin) chosenOn(ctx context.Context, s *podState, pod *v1.Pod, nodeNa
 	case status != nil:
 		return nil, status
 	case len(unavailable) > 0:
-		return nil, rejected(ReasonUnavailable)
+		return nil, rejected(reasonUnavailable)
 	case chosen != nil:
 		s.keep(nodeName, chosen)
 	}
@@ -111,7 +111,7 @@ func (pl *Plugin) chosenOn(ctx context.Context, s *podState, pod *v1.Pod, nodeNa
 }
 
 // node returns a node of the snapshot.
-func (pl *Plugin) node(name string) (fwk.NodeInfo, error) {
+func (pl *plugin) node(name string) (fwk.NodeInfo, error) {
 	if pl.snapshot == nil {
 		return nil, errors.New("the framework has no snapshot")
 	}
@@ -120,7 +120,7 @@ func (pl *Plugin) node(name string) (fwk.NodeInfo, error) {
 
 // Unreserve implements fwk.ReservePlugin: it gives back what Reserve has set aside, and takes back the reservation of the
 // claims that are the pod's already. It may be called again, and without Reserve.
-func (pl *Plugin) Unreserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ string) {
+func (pl *plugin) Unreserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ string) {
 	s, err := readState(state)
 	if err != nil {
 		return
@@ -141,7 +141,7 @@ func (pl *Plugin) Unreserve(ctx context.Context, state fwk.CycleState, pod *v1.P
 }
 
 // giveBack ends a pending allocation of the pod.
-func (pl *Plugin) giveBack(c *podClaim) {
+func (pl *plugin) giveBack(c *podClaim) {
 	if c.allocation == nil {
 		return
 	}
@@ -156,7 +156,7 @@ func (pl *Plugin) giveBack(c *podClaim) {
 }
 
 // giveBackExtended does the same for extended resources. A claim that was created for them is deleted.
-func (pl *Plugin) giveBackExtended(ctx context.Context, extended *extendedClaim) {
+func (pl *plugin) giveBackExtended(ctx context.Context, extended *extendedClaim) {
 	if extended.allocation != nil {
 		extended.allocation = nil
 		pl.claims.MaybeRemoveClaimPendingAllocation(extended.uid, false)
@@ -171,7 +171,7 @@ func (pl *Plugin) giveBackExtended(ctx context.Context, extended *extendedClaim)
 
 // unreserveClaim takes the pod out of the list of those that a claim is reserved for. A claim that has taken the name since
 // is not touched.
-func (pl *Plugin) unreserveClaim(ctx context.Context, claim *resourceapi.ResourceClaim, pod *v1.Pod) error {
+func (pl *plugin) unreserveClaim(ctx context.Context, claim *resourceapi.ResourceClaim, pod *v1.Pod) error {
 	patch := fmt.Sprintf(`{"metadata": {"uid": %q}, "status": {"reservedFor": [{"$patch": "delete", "uid": %q}]}}`, claim.UID, pod.UID)
 	_, err := pl.client.ResourceV1().ResourceClaims(claim.Namespace).
 		Patch(context.WithoutCancel(ctx), claim.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")

@@ -18,7 +18,7 @@ import (
 
 // Score implements fwk.ScorePlugin: a node is the better the earlier the alternatives are that were chosen on it, of all
 // requests that have alternatives.
-func (pl *Plugin) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+func (pl *plugin) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
 	s, err := readState(state)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
@@ -64,10 +64,10 @@ func scoreResults(claims []*resourceapi.ResourceClaim, results []resourceapi.All
 }
 
 // ScoreExtensions implements fwk.ScorePlugin.
-func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
+func (pl *plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
 
 // NormalizeScore implements fwk.ScoreExtensions.
-func (pl *Plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
+func (pl *plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
 	return framework.DefaultNormalizeScore(fwk.MaxScore, false, scores)
 }
 

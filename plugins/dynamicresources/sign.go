@@ -14,7 +14,7 @@ import (
 )
 
 // SignPod implements fwk.SignPlugin. Pods with claims have no signature.
-func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	if len(pod.Spec.ResourceClaims) > 0 {
 		return nil, fwk.NewStatus(fwk.Unschedulable, "pods with dra resource claims are not signable")
 	}
@@ -23,7 +23,7 @@ func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *
 
 // HintClass implements framework.HintClassPlugin: pods are alike if they are in the same namespace and name the same
 // claims. Those with claims of their own, made from templates, are like no other.
-func (pl *Plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
+func (pl *plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
 	if len(pod.Spec.ResourceClaims) == 0 {
 		return "", true
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-var _ framework.ScoreKeyPlugin = &Plugin{}
+var _ framework.ScoreKeyPlugin = &plugin{}
 
 // AppendScoreKey implements framework.ScoreKeyPlugin. How many nodes hold an image is part of the node info; how many
 // nodes there are is not, and so it is part of the key.
-func (pl *Plugin) AppendScoreKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendScoreKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
 	nodes, ok := pl.handle.SnapshotSharedLister().(framework.IndexedSnapshot)
 	if !ok {
 		return key, false
@@ -35,4 +35,4 @@ func (pl *Plugin) AppendScoreKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]b
 }
 
 // Scale implements framework.ScoreKeyPlugin.
-func (pl *Plugin) Scale() framework.Scale { return framework.ScaleNone }
+func (pl *plugin) Scale() framework.Scale { return framework.ScaleNone }

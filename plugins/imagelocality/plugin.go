@@ -23,19 +23,19 @@ import (
 const Name = "ImageLocality"
 
 var (
-	_ fwk.ScorePlugin = &Plugin{}
-	_ fwk.SignPlugin  = &Plugin{}
+	_ fwk.ScorePlugin = &plugin{}
+	_ fwk.SignPlugin  = &plugin{}
 )
 
-// Plugin implements ImageLocality.
-type Plugin struct {
+// plugin implements ImageLocality.
+type plugin struct {
 	handle fwk.Handle
 }
 
 // New builds the plugin; arguments are not used.
 func New(_ context.Context, _ apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-	return &Plugin{handle: handle}, nil
+	return &plugin{handle: handle}, nil
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

@@ -23,7 +23,7 @@ const (
 )
 
 // Score implements fwk.ScorePlugin. Without a snapshot of the cluster, all nodes are equal.
-func (pl *Plugin) Score(_ context.Context, _ fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+func (pl *plugin) Score(_ context.Context, _ fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
 	snapshot := pl.handle.SnapshotSharedLister()
 	if snapshot == nil {
 		return fwk.MinScore, nil
@@ -37,7 +37,7 @@ func (pl *Plugin) Score(_ context.Context, _ fwk.CycleState, pod *v1.Pod, nodeIn
 }
 
 // ScoreExtensions implements fwk.ScorePlugin; scores need no normalisation.
-func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
+func (pl *plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
 // imagesOnNode returns how many images the pod uses, and the bytes of those that the node has, each scaled down by the
 // share of nodes that have it. An image that is used twice counts twice.

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package imagelocality_test
+package imagelocality
 
 import (
 	"context"
@@ -12,11 +12,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/plugins/imagelocality"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 )
-
-const mebibyte = 1 << 20
 
 func container(image string) func(*v1.Pod) {
 	return func(pod *v1.Pod) { pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Image: image}) }
@@ -33,15 +30,15 @@ func imageVolume(reference string) func(*v1.Pod) {
 }
 
 // cluster has four nodes, of which the first holds the given images.
-func cluster(images map[string]*fwk.ImageStateSummary) (*imagelocality.Plugin, *framework.NodeInfo) {
+func cluster(images map[string]*fwk.ImageStateSummary) (*plugin, *framework.NodeInfo) {
 	handle := &fixture.Handle{}
 	for _, name := range []string{"a", "b", "c", "d"} {
 		handle.Nodes.Infos = append(handle.Nodes.Infos, fixture.NodeInfo(fixture.Node(name)))
 	}
 	first := handle.Nodes.Infos[0]
 	first.SetImageStates(images)
-	plugin, _ := imagelocality.New(context.Background(), nil, handle)
-	return plugin.(*imagelocality.Plugin), first
+	built, _ := New(context.Background(), nil, handle)
+	return built.(*plugin), first
 }
 
 func TestScore(t *testing.T) {
@@ -120,11 +117,11 @@ func TestScoreNodeWithoutImages(t *testing.T) {
 
 func TestScoreSnapshotFails(t *testing.T) {
 	handle := &fixture.Handle{Nodes: fixture.Nodes{Err: errors.New("broken")}}
-	plugin, err := imagelocality.New(t.Context(), nil, handle)
+	built, err := New(t.Context(), nil, handle)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, status := plugin.(*imagelocality.Plugin).Score(t.Context(), nil, fixture.Pod("p"), fixture.NodeInfo(fixture.Node("a")))
+	_, status := built.(*plugin).Score(t.Context(), nil, fixture.Pod("p"), fixture.NodeInfo(fixture.Node("a")))
 	if !status.IsError() {
 		t.Errorf("got %v, want Error", status.Code())
 	}

@@ -13,7 +13,7 @@ import (
 
 // SignPod implements fwk.SignPlugin. The official signature leaves out how often a pod uses an image, and the images
 // of its volumes, though both count in the score.
-func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	names := sets.New[string]()
 	for i := range pod.Spec.Containers {
 		names.Insert(normalizedName(pod.Spec.Containers[i].Image))

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package interpodaffinity_test
+package interpodaffinity
 
 import (
 	"testing"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 )
 
 func TestAddAndRemovePod(t *testing.T) {
@@ -95,11 +94,11 @@ func TestFilterBatchAfterChanges(t *testing.T) {
 	incoming, some := pod("p", "web", from(term("zone", "db"))), nodes()
 	var snapshot fixture.IndexedNodes
 	snapshot.Fill(some)
-	plugin, err := interpodaffinity.New(t.Context(), nil, &fixture.Handle{Snapshot: &snapshot, Informers: fixture.Informers(t)})
+	built, err := New(t.Context(), nil, &fixture.Handle{Snapshot: &snapshot, Informers: fixture.Informers(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl, state := plugin.(*interpodaffinity.Plugin), framework.NewCycleState()
+	pl, state := built.(*plugin), framework.NewCycleState()
 	list, _ := snapshot.List()
 	_, status := pl.PreFilter(t.Context(), state, incoming, list)
 	fixture.CheckStatus(t, status, nil)
@@ -107,5 +106,5 @@ func TestFilterBatchAfterChanges(t *testing.T) {
 	statuses := make([]*fwk.Status, len(some))
 	fixture.CheckStatus(t, pl.FilterBatch(t.Context(), state, incoming, &snapshot, snapshot.ListOrder(), statuses), nil)
 	fixture.CheckStatus(t, statuses[0], nil)
-	fixture.CheckStatus(t, statuses[1], fwk.NewStatus(fwk.Unschedulable, interpodaffinity.ReasonAntiAffinity))
+	fixture.CheckStatus(t, statuses[1], fwk.NewStatus(fwk.Unschedulable, ReasonAntiAffinity))
 }

@@ -60,7 +60,7 @@ func antiAffinityOf(object any) (*v1.Pod, []v1.PodAffinityTerm) {
 
 // antiAffinityNear returns the pods that may have kept others out of the domains that a node leaves: if it is deleted, those
 // on it; otherwise also those that may be elsewhere in such a domain, and kept pods off the node.
-func (pl *Plugin) antiAffinityNear(node *v1.Node, changed *v1.Node) ([]any, error) {
+func (pl *plugin) antiAffinityNear(node *v1.Node, changed *v1.Node) ([]any, error) {
 	if changed == nil {
 		return pl.antiAffinityPods.ByIndex(antiAffinityByNode, node.Name)
 	}
@@ -80,7 +80,7 @@ func (pl *Plugin) antiAffinityNear(node *v1.Node, changed *v1.Node) ([]any, erro
 
 // domainLeft reports whether a pod has anti-affinity to the waiting pod, and the node leaves the domain that it may have
 // kept the pod out of. The changed node is nil if it is deleted.
-func (pl *Plugin) domainLeft(pod *v1.Pod, node *v1.Node, changed *v1.Node) (bool, error) {
+func (pl *plugin) domainLeft(pod *v1.Pod, node *v1.Node, changed *v1.Node) (bool, error) {
 	near, err := pl.antiAffinityNear(node, changed)
 	if err != nil || len(near) == 0 {
 		return false, err

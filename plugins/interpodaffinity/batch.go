@@ -26,7 +26,7 @@ func newRejections() rejections {
 }
 
 // FilterBatch implements framework.BatchFilterPlugin.
-func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, statuses []*fwk.Status) *fwk.Status {
+func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, statuses []*fwk.Status) *fwk.Status {
 	required, err := statedata.Read[*preFilterState](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)

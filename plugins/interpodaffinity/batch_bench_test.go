@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package interpodaffinity_test
+package interpodaffinity
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 )
 
 // newSteadyCluster returns nodes with a pod each; on every third node is a pod like the one to be scheduled as well.
@@ -26,7 +25,7 @@ func newSteadyCluster(tb testing.TB, nodes int, like *v1.Pod) *fixture.SteadyClu
 		infos = append(infos, info)
 	}
 	informers := fixture.Informers(tb, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
-	return fixture.NewSteadyCluster(tb, infos, interpodaffinity.New, informers)
+	return fixture.NewSteadyCluster(tb, infos, New, informers)
 }
 
 func steadyPods() map[string]*v1.Pod {

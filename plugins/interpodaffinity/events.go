@@ -21,7 +21,7 @@ import (
 // The hints read the required terms of the pod, and its labels and namespace, because terms of other pods may match
 // them. The plugin signs labels alone, and no pod with terms; [Plugin.HintClass] covers it all. The labels of namespaces
 // and the pods on a node are looked up.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Add | fwk.Delete | fwk.UpdatePodLabel},
@@ -62,7 +62,7 @@ func afterNamespaceChange(_ klog.Logger, _ *v1.Pod, oldNamespace, newNamespace *
 
 // afterPodChange wakes the pod if there is a pod now that meets its affinity, or one less that anti-affinity kept it
 // away from, or one less of those without which it would be the first.
-func (pl *Plugin) afterPodChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
+func (pl *plugin) afterPodChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
 	if !hasPlace(oldPod) || !hasPlace(newPod) {
 		return fwk.QueueSkip, nil
 	}
@@ -95,7 +95,7 @@ func (pl *Plugin) afterPodChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fw
 }
 
 // afterRepellingPodDeleted wakes the pod if the deleted one had anti-affinity to it.
-func (pl *Plugin) afterRepellingPodDeleted(pod, deleted *v1.Pod) (fwk.QueueingHint, error) {
+func (pl *plugin) afterRepellingPodDeleted(pod, deleted *v1.Pod) (fwk.QueueingHint, error) {
 	terms, err := requiredAntiAffinity(deleted)
 	if err != nil {
 		return fwk.Queue, err
@@ -113,7 +113,7 @@ func matchesIf(pod *v1.Pod, terms []fwk.AffinityTerm, namespaceLabels labels.Set
 }
 
 // mayBeFirst reports whether a pod meets its own affinity, so that it may go anywhere while no other pod does.
-func (pl *Plugin) mayBeFirst(affinity []fwk.AffinityTerm, pod *v1.Pod) (bool, error) {
+func (pl *plugin) mayBeFirst(affinity []fwk.AffinityTerm, pod *v1.Pod) (bool, error) {
 	if len(affinity) == 0 {
 		return false, nil
 	}
@@ -134,7 +134,7 @@ func afterSelfChange(klog.Logger, *v1.Pod, any, any) (fwk.QueueingHint, error) {
 // afterNodeChange wakes the pod if its terms see the node in another domain than before: those of affinity, if it came
 // into one, those of anti-affinity, if it left one. A new node helps against anti-affinity, of the pod's own or of others,
 // whatever its labels are. If the node is deleted it has left all its domains.
-func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
+func (pl *plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
 	if oldNode == nil && newNode == nil {
 		return fwk.Queue, nil
 	}

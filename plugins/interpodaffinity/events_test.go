@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package interpodaffinity_test
+package interpodaffinity
 
 import (
 	"testing"
@@ -36,7 +36,7 @@ func TestHintAfterPodChange(t *testing.T) {
 	waiting := pod("e", "db")
 	likes, dislikes := pod("p", "web", to(term("zone", "db"))), pod("p", "web", from(term("zone", "db")))
 	likesTwo := pod("p", "web", to(term("zone", "db"), term("zone", "", matching("tier", "Exists"))))
-	tiered := fixture.Labelled(labels("app", "db", "tier", "back"))
+	tiered := fixture.Labelled(labelMap("app", "db", "tier", "back"))
 	plain := pod("p", "web")
 	ring := pod("p", "ring", to(term("zone", "ring")))
 	tests := []struct {
@@ -81,7 +81,7 @@ func TestHintAfterPodChange(t *testing.T) {
 		{"delete: the pod may be the first of its kind", ring, placed("ring"), nil, fwk.Queue},
 		{"delete: of another kind", ring, placed("db"), nil, fwk.QueueSkip},
 		{"update: the pod may be the first of its kind", ring, placed("ring"), placed("db"), fwk.Queue},
-		{"update: stays of its kind", ring, placed("ring"), placed("ring", fixture.Labelled(labels("app", "ring", "tier", "back"))), fwk.QueueSkip},
+		{"update: stays of its kind", ring, placed("ring"), placed("ring", fixture.Labelled(labelMap("app", "ring", "tier", "back"))), fwk.QueueSkip},
 		{"delete: had preferred anti-affinity", plain, placed("db", rarely(weighted(1, term("zone", "web")))), nil, fwk.QueueSkip},
 	}
 	hint := fixture.Hint(t, newPlugin(t, nil, nil, namespaces()...), fwk.AssignedPod, podActions)
@@ -97,7 +97,7 @@ func TestHintAfterPodChange(t *testing.T) {
 
 func TestHintAfterNamespaceChange(t *testing.T) {
 	namespace := func(pairs ...string) *v1.Namespace {
-		return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: labels(pairs...)}}
+		return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: labelMap(pairs...)}}
 	}
 	hint := fixture.Hint(t, newPlugin(t, nil, nil), framework.Namespace, fwk.Add|fwk.Update)
 	fixture.CheckHint(t, hint, pod("p", "web"), namespace("team", "a"), namespace("team", "b"), fwk.Queue)
@@ -114,12 +114,12 @@ func TestHintAfterSelfChange(t *testing.T) {
 }
 
 func TestHintAfterNodeChange(t *testing.T) {
-	aNode := func(pairs ...string) *v1.Node { return fixture.Node("n1", fixture.NodeLabels(labels(pairs...))) }
+	aNode := func(pairs ...string) *v1.Node { return fixture.Node("n1", fixture.NodeLabels(labelMap(pairs...))) }
 	z1, z2, none := aNode("zone", "z1"), aNode("zone", "z2"), aNode()
 	likes, dislikes, plain := pod("p", "web", to(term("zone", "db"))), pod("p", "web", from(term("zone", "db"))), pod("p", "web")
 	likesTwo := pod("p", "web", to(term("host", "db"), term("zone", "db")))
 	ring := pod("p", "ring", to(term("zone", "ring")))
-	n2InZone := fixture.Node("n2", fixture.NodeLabels(labels("zone", "z1")))
+	n2InZone := fixture.Node("n2", fixture.NodeLabels(labelMap("zone", "z1")))
 	tests := []struct {
 		name     string
 		pod      *v1.Pod
@@ -152,7 +152,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"update: anti-affinity of a pod on the node to namespaces by label", pod("p", "web", inNamespace("a1")), z1, z2, fwk.Queue},
 		{"update: anti-affinity of a pod on another node, the node leaves the domain", pod("p", "repelled"), n2InZone, fixture.Node("n2"), fwk.Queue},
 		{"update: anti-affinity of a pod on another node, another label disappears", pod("p", "repelled"),
-			fixture.Node("n2", fixture.NodeLabels(labels("disk", "ssd"))), fixture.Node("n2"), fwk.QueueSkip},
+			fixture.Node("n2", fixture.NodeLabels(labelMap("disk", "ssd"))), fixture.Node("n2"), fwk.QueueSkip},
 		{"update: anti-affinity of a pod without a node", pod("p", "waiting"), z1, z2, fwk.QueueSkip},
 		{"delete: anti-affinity of a pod on another node", pod("p", "repelled"), n2InZone, nil, fwk.QueueSkip},
 		{"delete: affinity", likes, z1, nil, fwk.QueueSkip},
@@ -191,14 +191,14 @@ func TestHintsOfTermsThatDoNotParse(t *testing.T) {
 		}
 	}
 	for name, waiting := range map[string]*v1.Pod{
-		"affinity":      pod("p", "web", to(term("zone", "db", invalid))),
-		"anti-affinity": pod("p", "web", from(term("zone", "db", invalid))),
+		"affinity":      pod("p", "web", to(term("zone", "db", badSelector))),
+		"anti-affinity": pod("p", "web", from(term("zone", "db", badSelector))),
 	} {
 		got, err := ofPod(klog.Logger{}, waiting, nil, placed)
 		check(name+", assigned pod", got, err)
 		got, err = ofNode(klog.Logger{}, waiting, nil, fixture.Node("n1"))
 		check(name+", node", got, err)
 	}
-	got, err := ofPod(klog.Logger{}, pod("p", "web"), with(placed, from(term("zone", "db", invalid))), nil)
+	got, err := ofPod(klog.Logger{}, pod("p", "web"), with(placed, from(term("zone", "db", badSelector))), nil)
 	check("anti-affinity of the deleted pod", got, err)
 }

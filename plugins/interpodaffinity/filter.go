@@ -60,7 +60,7 @@ func (r *preFilterState) Clone() fwk.StateData {
 
 // PreFilter implements fwk.PreFilterPlugin: it brings the counts of the pods on all nodes up to date. It skips a pod that
 // requires nothing, unless the anti-affinity of a pod on a node is about it.
-func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	required, err := pl.newPreFilterState(pod, nodes)
 	if err != nil {
 		return nil, invalid(err)
@@ -92,7 +92,7 @@ func interrupted(ctx context.Context, pod *v1.Pod) error {
 	return nil
 }
 
-func (pl *Plugin) newPreFilterState(pod *v1.Pod, nodes []fwk.NodeInfo) (*preFilterState, error) {
+func (pl *plugin) newPreFilterState(pod *v1.Pod, nodes []fwk.NodeInfo) (*preFilterState, error) {
 	snapshot, lasting := topology.IndexedNodesOf(pl.handle.SnapshotSharedLister(), nodes)
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
@@ -129,7 +129,7 @@ func (pl *Plugin) newPreFilterState(pod *v1.Pod, nodes []fwk.NodeInfo) (*preFilt
 	return r, nil
 }
 
-func (pl *Plugin) nodesWithAntiAffinity() ([]fwk.NodeInfo, error) {
+func (pl *plugin) nodesWithAntiAffinity() ([]fwk.NodeInfo, error) {
 	snapshot := pl.handle.SnapshotSharedLister()
 	if snapshot == nil {
 		return nil, nil
@@ -142,15 +142,15 @@ func (pl *Plugin) nodesWithAntiAffinity() ([]fwk.NodeInfo, error) {
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return pl }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return pl }
 
 // AddPod implements fwk.PreFilterExtensions.
-func (pl *Plugin) AddPod(_ context.Context, state fwk.CycleState, _ *v1.Pod, added fwk.PodInfo, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) AddPod(_ context.Context, state fwk.CycleState, _ *v1.Pod, added fwk.PodInfo, nodeInfo fwk.NodeInfo) *fwk.Status {
 	return changeCounts(state, added, nodeInfo.Node(), 1)
 }
 
 // RemovePod implements fwk.PreFilterExtensions.
-func (pl *Plugin) RemovePod(_ context.Context, state fwk.CycleState, _ *v1.Pod, removed fwk.PodInfo, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) RemovePod(_ context.Context, state fwk.CycleState, _ *v1.Pod, removed fwk.PodInfo, nodeInfo fwk.NodeInfo) *fwk.Status {
 	return changeCounts(state, removed, nodeInfo.Node(), -1)
 }
 
@@ -206,7 +206,7 @@ func (r *preFilterState) changeOf(role role, key, value string) int64 {
 }
 
 // Filter implements fwk.FilterPlugin. The status has the first reason of three.
-func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	required, err := statedata.Read[*preFilterState](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package interpodaffinity_test
+package interpodaffinity
 
 import (
 	"context"
@@ -16,7 +16,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 )
 
 type filterTest struct {
@@ -70,7 +69,7 @@ func TestFilterOperators(t *testing.T) {
 }
 
 func TestFilterTerms(t *testing.T) {
-	both := pod("e", "db", fixture.Labelled(labels("app", "db", "tier", "back")))
+	both := pod("e", "db", fixture.Labelled(labelMap("app", "db", "tier", "back")))
 	tier := func(key string) v1.PodAffinityTerm {
 		return term(key, "", matching("tier", metav1.LabelSelectorOpIn, "back"))
 	}
@@ -88,7 +87,7 @@ func TestFilterTerms(t *testing.T) {
 		{"multiple terms are ANDed: one pod matches all", pod("p", "web", to(term("zone", "db"), tier("zone"))), nodes(both), "n1=ok n2=affinity"},
 		{"multiple terms are ANDed: only one matches", pod("p", "web", to(term("zone", "db"), term("zone", "x"))), nodes(both), "n1=affinity n2=affinity"},
 		{"multiple terms are ANDed: two pods match one each", pod("p", "web", to(term("zone", "db"), tier("zone"))),
-			nodes(pod("e", "db"), pod("f", "x", fixture.Labelled(labels("tier", "back")))), "n1=affinity n2=affinity"},
+			nodes(pod("e", "db"), pod("f", "x", fixture.Labelled(labelMap("tier", "back")))), "n1=affinity n2=affinity"},
 		{"multiple terms: different pods for different keys, if each matches all", pod("p", "web", to(term("zone", "db"), tier("rack"))),
 			[]*framework.NodeInfo{
 				node("n1", "zone=z1 rack=r1", both), node("n2", "zone=z2 rack=r2", both), node("n3", "zone=z1 rack=r2"), node("n4", "zone=z1 rack=r3"),
@@ -162,7 +161,7 @@ func TestFilterSymmetry(t *testing.T) {
 			node("n2", "zone=z2 rack=r1"), node("n3", "zone=z1 rack=r2"), node("n4", "zone=z2 rack=r2"),
 		}, "n1=existing n2=existing n3=existing n4=ok"},
 		{"replicas that keep away from each other", pod("p", "web", fromWeb), nodes(pod("e", "web", fromWeb)), "n1=anti n2=ok"},
-		{"existing pods whose terms do not parse don't count", pod("p", "web"), nodes(pod("e", "db", from(term("zone", "web", invalid)))), ""},
+		{"existing pods whose terms do not parse don't count", pod("p", "web"), nodes(pod("e", "db", from(term("zone", "web", badSelector)))), ""},
 	})
 }
 
@@ -197,12 +196,12 @@ func TestFilterNamespaces(t *testing.T) {
 
 func TestPreFilterFailures(t *testing.T) {
 	for name, invalid := range map[string]*v1.Pod{
-		"affinity":                pod("p", "web", to(term("zone", "db", invalid))),
-		"anti-affinity":           pod("p", "web", from(term("zone", "db", invalid))),
-		"preferred affinity":      pod("p", "web", rather(weighted(1, term("zone", "db", invalid)))),
-		"preferred anti-affinity": pod("p", "web", rarely(weighted(1, term("zone", "db", invalid)))),
+		"affinity":                pod("p", "web", to(term("zone", "db", badSelector))),
+		"anti-affinity":           pod("p", "web", from(term("zone", "db", badSelector))),
+		"preferred affinity":      pod("p", "web", rather(weighted(1, term("zone", "db", badSelector)))),
+		"preferred anti-affinity": pod("p", "web", rarely(weighted(1, term("zone", "db", badSelector)))),
 		"namespaces": pod("p", "web", to(term("zone", "db", func(t *v1.PodAffinityTerm) {
-			t.NamespaceSelector = &metav1.LabelSelector{MatchLabels: labels("in valid", "x")}
+			t.NamespaceSelector = &metav1.LabelSelector{MatchLabels: labelMap("in valid", "x")}
 		}))),
 	} {
 		t.Run("invalid selector: "+name, func(t *testing.T) {
@@ -215,11 +214,11 @@ func TestPreFilterFailures(t *testing.T) {
 	incoming := pod("p", "web", from(term("zone", "db")))
 	t.Run("snapshot fails", func(t *testing.T) {
 		handle := &fixture.Handle{Nodes: fixture.Nodes{Err: errors.New("broken")}, Informers: fixture.Informers(t)}
-		plugin, err := interpodaffinity.New(t.Context(), nil, handle)
+		built, err := New(t.Context(), nil, handle)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, status := plugin.(fwk.PreFilterPlugin).PreFilter(t.Context(), framework.NewCycleState(), incoming, nil); !status.IsError() {
+		if _, status := built.(fwk.PreFilterPlugin).PreFilter(t.Context(), framework.NewCycleState(), incoming, nil); !status.IsError() {
 			t.Errorf("got %v, want Error", status.Code())
 		}
 	})

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package interpodaffinity_test
+package interpodaffinity
 
 import (
 	"strings"
@@ -16,7 +16,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 )
 
 // weighing are arguments with the weight of required affinity of pods on nodes.
@@ -25,14 +24,14 @@ func weighing(hardWeight int32) *configv1.InterPodAffinityArgs {
 }
 
 // newPlugin builds a plugin over nodes, which knows the given namespaces. Nil are the default arguments.
-func newPlugin(tb testing.TB, args apiruntime.Object, nodes []*framework.NodeInfo, namespaces ...apiruntime.Object) *interpodaffinity.Plugin {
+func newPlugin(tb testing.TB, args apiruntime.Object, nodes []*framework.NodeInfo, namespaces ...apiruntime.Object) *plugin {
 	tb.Helper()
 	handle := &fixture.Handle{Nodes: fixture.Nodes{Infos: nodes}, Informers: fixture.Informers(tb, namespaces...)}
-	plugin, err := interpodaffinity.New(tb.Context(), args, handle)
+	built, err := New(tb.Context(), args, handle)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return plugin.(*interpodaffinity.Plugin)
+	return built.(*plugin)
 }
 
 // namespaces are "a1" and "a2" of team a, and "b1" of team b. Namespace "default", where pods are that don't say otherwise,
@@ -44,7 +43,7 @@ func namespaces() []apiruntime.Object {
 	return []apiruntime.Object{namespace("a1", "a"), namespace("a2", "a"), namespace("b1", "b")}
 }
 
-func labels(pairs ...string) map[string]string {
+func labelMap(pairs ...string) map[string]string {
 	set := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
 		set[pairs[i]] = pairs[i+1]
@@ -67,7 +66,7 @@ func node(name, labels string, pods ...*v1.Pod) *framework.NodeInfo {
 
 // pod returns a pod with the label app, and changes.
 func pod(name, app string, changes ...func(*v1.Pod)) *v1.Pod {
-	return fixture.Pod(name, append([]func(*v1.Pod){fixture.Labelled(labels("app", app))}, changes...)...)
+	return fixture.Pod(name, append([]func(*v1.Pod){fixture.Labelled(labelMap("app", app))}, changes...)...)
 }
 
 func with(pod *v1.Pod, changes ...func(*v1.Pod)) *v1.Pod {
@@ -84,7 +83,7 @@ func inNamespace(namespace string) func(*v1.Pod) {
 
 // term is about pods with the label app of the given value.
 func term(key, app string, changes ...func(*v1.PodAffinityTerm)) v1.PodAffinityTerm {
-	t := v1.PodAffinityTerm{TopologyKey: key, LabelSelector: &metav1.LabelSelector{MatchLabels: labels("app", app)}}
+	t := v1.PodAffinityTerm{TopologyKey: key, LabelSelector: &metav1.LabelSelector{MatchLabels: labelMap("app", app)}}
 	for _, change := range changes {
 		change(&t)
 	}
@@ -104,7 +103,7 @@ func matchingAll(t *v1.PodAffinityTerm) { t.LabelSelector = &metav1.LabelSelecto
 
 func matchingNone(t *v1.PodAffinityTerm) { t.LabelSelector = nil }
 
-func invalid(t *v1.PodAffinityTerm) { matching("app", "Near", "x")(t) }
+func badSelector(t *v1.PodAffinityTerm) { matching("app", "Near", "x")(t) }
 
 // of names namespaces, ofTeam and ofNoTeam select them by label, and ofAll all of them.
 func of(namespaces ...string) func(*v1.PodAffinityTerm) {
@@ -113,7 +112,7 @@ func of(namespaces ...string) func(*v1.PodAffinityTerm) {
 
 func ofTeam(team string) func(*v1.PodAffinityTerm) {
 	return func(t *v1.PodAffinityTerm) {
-		t.NamespaceSelector = &metav1.LabelSelector{MatchLabels: labels("team", team)}
+		t.NamespaceSelector = &metav1.LabelSelector{MatchLabels: labelMap("team", team)}
 	}
 }
 
@@ -131,7 +130,7 @@ func to(terms ...v1.PodAffinityTerm) func(*v1.Pod) {
 }
 
 func from(terms ...v1.PodAffinityTerm) func(*v1.Pod) {
-	return func(pod *v1.Pod) { antiAffinityOf(pod).RequiredDuringSchedulingIgnoredDuringExecution = terms }
+	return func(pod *v1.Pod) { existingAntiAffinity(pod).RequiredDuringSchedulingIgnoredDuringExecution = terms }
 }
 
 // rather gives a pod preferred affinity, rarely preferred anti-affinity.
@@ -140,7 +139,7 @@ func rather(terms ...v1.WeightedPodAffinityTerm) func(*v1.Pod) {
 }
 
 func rarely(terms ...v1.WeightedPodAffinityTerm) func(*v1.Pod) {
-	return func(pod *v1.Pod) { antiAffinityOf(pod).PreferredDuringSchedulingIgnoredDuringExecution = terms }
+	return func(pod *v1.Pod) { existingAntiAffinity(pod).PreferredDuringSchedulingIgnoredDuringExecution = terms }
 }
 
 func weighted(weight int32, term v1.PodAffinityTerm) v1.WeightedPodAffinityTerm {
@@ -157,7 +156,7 @@ func affinityOf(pod *v1.Pod) *v1.PodAffinity {
 	return pod.Spec.Affinity.PodAffinity
 }
 
-func antiAffinityOf(pod *v1.Pod) *v1.PodAntiAffinity {
+func existingAntiAffinity(pod *v1.Pod) *v1.PodAntiAffinity {
 	if pod.Spec.Affinity == nil {
 		pod.Spec.Affinity = &v1.Affinity{}
 	}
@@ -186,7 +185,7 @@ func podInfo(tb testing.TB, pod *v1.Pod) fwk.PodInfo {
 
 // verdicts filters nodes and writes what came out: ok, affinity (never), anti (not now, because of the pod's own
 // anti-affinity) or existing (not now, because of that of other pods).
-func verdicts(t *testing.T, pl *interpodaffinity.Plugin, state fwk.CycleState, pod *v1.Pod, nodes []*framework.NodeInfo) string {
+func verdicts(t *testing.T, pl *plugin, state fwk.CycleState, pod *v1.Pod, nodes []*framework.NodeInfo) string {
 	t.Helper()
 	var words []string
 	for _, info := range nodes {

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package interpodaffinity_test
+package interpodaffinity
 
 import (
 	"fmt"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 )
 
 // TestCountsFollowHistory compares a plugin that keeps counts from pod to pod with one that counts everything again, while
@@ -26,23 +25,23 @@ func TestCountsFollowHistory(t *testing.T) {
 		h.Node = func(i int) *v1.Node { return randomNode(random, i).Node() }
 		h.Pod = func(name string) *v1.Pod { return randomPod(random, name) }
 		objects := fixture.Informers(t, namespaces()...)
-		plugin := func(handle *fixture.Handle) *interpodaffinity.Plugin {
+		newPlugin := func(handle *fixture.Handle) *plugin {
 			handle.Informers = objects
-			pl, err := interpodaffinity.New(t.Context(), weighing(3), handle)
+			pl, err := New(t.Context(), weighing(3), handle)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return pl.(*interpodaffinity.Plugin)
+			return pl.(*plugin)
 		}
-		veteran := plugin(&fixture.Handle{Snapshot: &h.Nodes})
+		veteran := newPlugin(&fixture.Handle{Snapshot: &h.Nodes})
 		for i := range 150 {
 			h.Step()
 			if random.IntN(10) == 0 {
 				fixture.Store(t, objects, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{
-					Name: pick(random, "a1", "default"), Labels: labels("team", pick(random, "a", "b")),
+					Name: pick(random, "a1", "default"), Labels: labelMap("team", pick(random, "a", "b")),
 				}})
 			}
-			newcomer := plugin(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Nodes.Infos()}})
+			newcomer := newPlugin(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Nodes.Infos()}})
 			some, mixed := fixture.CheckDecisions(t, veteran, newcomer, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
 			rejected, between = rejected+some, between+mixed
 		}
@@ -66,11 +65,11 @@ func TestPodsThatComeAndGo(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var snapshot fixture.IndexedNodes
-			plugin, err := interpodaffinity.New(t.Context(), nil, &fixture.Handle{Snapshot: &snapshot, Informers: fixture.Informers(t)})
+			built, err := New(t.Context(), nil, &fixture.Handle{Snapshot: &snapshot, Informers: fixture.Informers(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			pl := plugin.(*interpodaffinity.Plugin)
+			pl := built.(*plugin)
 			snapshot.Fill(nodes())
 			for round := range 3 {
 				for _, now := range []struct {

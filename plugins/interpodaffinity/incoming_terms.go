@@ -99,7 +99,7 @@ func hasTerms(pod *v1.Pod) bool {
 
 // incomingTermsOf returns the terms of a pod, whose matches are not up to date. Terms that last are shared with pods that
 // are alike.
-func (pl *Plugin) incomingTermsOf(pod *v1.Pod, c *snapshotCounts) (*incomingTerms, error) {
+func (pl *plugin) incomingTermsOf(pod *v1.Pod, c *snapshotCounts) (*incomingTerms, error) {
 	if !hasTerms(pod) {
 		return &pl.noIncomingTerms, nil
 	}
@@ -124,7 +124,7 @@ func (pl *Plugin) incomingTermsOf(pod *v1.Pod, c *snapshotCounts) (*incomingTerm
 
 // appendIncomingTerms appends everything that the meaning of a pod's terms depends on, and returns the namespaces that each
 // term selects by label, in the order of writtenTerms, nil if none does.
-func (pl *Plugin) appendIncomingTerms(key []byte, namespace string, terms []writtenTerm) (_ []byte, selected [][]string, _ error) {
+func (pl *plugin) appendIncomingTerms(key []byte, namespace string, terms []writtenTerm) (_ []byte, selected [][]string, _ error) {
 	key = framework.AppendKeyString(key, namespace)
 	for i, term := range terms {
 		key = framework.AppendKeyInt(append(key, term.list), int64(term.weight))
@@ -149,7 +149,7 @@ func (pl *Plugin) appendIncomingTerms(key []byte, namespace string, terms []writ
 
 // selectedNamespaces returns the names of the namespaces that a selector selects, sorted. One that does not parse selects
 // none; the pod will not parse either.
-func (pl *Plugin) selectedNamespaces(written *metav1.LabelSelector) ([]string, error) {
+func (pl *plugin) selectedNamespaces(written *metav1.LabelSelector) ([]string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(written)
 	if err != nil {
 		return nil, nil
@@ -219,7 +219,7 @@ type snapshotCounts struct {
 // incomingTermsBudget is how many bytes the incoming terms of a plugin may take.
 const incomingTermsBudget = 64 << 20
 
-func (pl *Plugin) newCounts(nodes framework.IndexedSnapshot) *snapshotCounts {
+func (pl *plugin) newCounts(nodes framework.IndexedSnapshot) *snapshotCounts {
 	return &snapshotCounts{
 		nodes:                nodes,
 		incoming:             lru.Cache[*incomingTerms]{Budget: incomingTermsBudget},
@@ -229,7 +229,7 @@ func (pl *Plugin) newCounts(nodes framework.IndexedSnapshot) *snapshotCounts {
 }
 
 // countsOf returns what is kept about nodes, or what can be used only once where they don't last.
-func (pl *Plugin) countsOf(nodes framework.IndexedSnapshot, lasting bool) *snapshotCounts {
+func (pl *plugin) countsOf(nodes framework.IndexedSnapshot, lasting bool) *snapshotCounts {
 	if !lasting {
 		return pl.newCounts(nodes)
 	}
@@ -248,7 +248,7 @@ func antiAffinityTerms(info fwk.PodInfo) []weightedTerm {
 	return weighted
 }
 
-func (pl *Plugin) scoredTerms(info fwk.PodInfo) (weighted []weightedTerm) {
+func (pl *plugin) scoredTerms(info fwk.PodInfo) (weighted []weightedTerm) {
 	if pl.hardWeight > 0 {
 		for i, terms := 0, info.GetRequiredAffinityTerms(); i < len(terms); i++ {
 			weighted = append(weighted, weightedTerm{term: &terms[i], weight: pl.hardWeight})

@@ -47,22 +47,22 @@ const (
 )
 
 var (
-	_ fwk.PreFilterPlugin         = &Plugin{}
-	_ fwk.PreFilterExtensions     = &Plugin{}
-	_ fwk.FilterPlugin            = &Plugin{}
-	_ fwk.PreScorePlugin          = &Plugin{}
-	_ fwk.ScorePlugin             = &Plugin{}
-	_ fwk.ScoreExtensions         = &Plugin{}
-	_ fwk.EnqueueExtensions       = &Plugin{}
-	_ fwk.SignPlugin              = &Plugin{}
-	_ framework.HintClassPlugin   = &Plugin{}
-	_ framework.ScoreAllPlugin    = &Plugin{}
-	_ framework.BatchFilterPlugin = &Plugin{}
+	_ fwk.PreFilterPlugin         = &plugin{}
+	_ fwk.PreFilterExtensions     = &plugin{}
+	_ fwk.FilterPlugin            = &plugin{}
+	_ fwk.PreScorePlugin          = &plugin{}
+	_ fwk.ScorePlugin             = &plugin{}
+	_ fwk.ScoreExtensions         = &plugin{}
+	_ fwk.EnqueueExtensions       = &plugin{}
+	_ fwk.SignPlugin              = &plugin{}
+	_ framework.HintClassPlugin   = &plugin{}
+	_ framework.ScoreAllPlugin    = &plugin{}
+	_ framework.BatchFilterPlugin = &plugin{}
 )
 
-// Plugin implements InterPodAffinity. It is safe for concurrent use, but the snapshot of its handle must not change while
+// plugin implements InterPodAffinity. It is safe for concurrent use, but the snapshot of its handle must not change while
 // a scheduling cycle runs.
-type Plugin struct {
+type plugin struct {
 	handle     fwk.Handle
 	namespaces corelisters.NamespaceLister
 	// antiAffinityPods has the existing pods with required anti-affinity, by their node and by topology key, for hints.
@@ -99,7 +99,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err != nil {
 		return nil, err
 	}
-	return &Plugin{
+	return &plugin{
 		handle:             handle,
 		antiAffinityPods:   antiAffinityPods,
 		namespaces:         factory.Core().V1().Namespaces().Lister(),
@@ -110,4 +110,4 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package interpodaffinity_test
+package interpodaffinity
 
 import (
 	"strings"
@@ -12,7 +12,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 )
 
 func TestNew(t *testing.T) {
@@ -33,7 +32,7 @@ func TestNew(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := interpodaffinity.New(t.Context(), tt.args, tt.handle)
+			_, err := New(t.Context(), tt.args, tt.handle)
 			if tt.wantErr == "" && err != nil {
 				t.Errorf("got error %v", err)
 			}

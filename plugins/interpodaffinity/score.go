@@ -40,7 +40,7 @@ func (v *preScoreState) any() bool {
 
 // PreScore implements fwk.PreScorePlugin: it brings the counts of the pods on all nodes up to date. It skips a pod for
 // which no domain has a score.
-func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
 	snapshot := pl.handle.SnapshotSharedLister()
 	if snapshot == nil {
 		return fwk.NewStatus(fwk.Skip)
@@ -67,7 +67,7 @@ func hasPreferences(pod *v1.Pod) bool {
 			affinity.PodAntiAffinity != nil && len(affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0)
 }
 
-func (pl *Plugin) preScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, lasting bool) *fwk.Status {
+func (pl *plugin) preScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, lasting bool) *fwk.Status {
 	if pl.ownPreferencesOnly && !hasPreferences(pod) {
 		return fwk.NewStatus(fwk.Skip)
 	}
@@ -85,7 +85,7 @@ func (pl *Plugin) preScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return nil
 }
 
-func (pl *Plugin) newPreScoreState(pod *v1.Pod, nodes framework.IndexedSnapshot, lasting bool) (*preScoreState, error) {
+func (pl *plugin) newPreScoreState(pod *v1.Pod, nodes framework.IndexedSnapshot, lasting bool) (*preScoreState, error) {
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
 	counts := pl.countsOf(nodes, lasting)
@@ -108,7 +108,7 @@ func (pl *Plugin) newPreScoreState(pod *v1.Pod, nodes framework.IndexedSnapshot,
 }
 
 // Score implements fwk.ScorePlugin: the sum over the domains that the node is in, which may be negative.
-func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+func (pl *plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
 	values, err := statedata.Read[*preScoreState](state, preScoreKey)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
@@ -128,10 +128,10 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node
 }
 
 // ScoreExtensions implements fwk.ScorePlugin.
-func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
+func (pl *plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
 
 // NormalizeScore implements fwk.ScoreExtensions: the best node gets 100 and the worst 0, and where all are equal, all 0.
-func (pl *Plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
+func (pl *plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
 	var least, most int64 = math.MaxInt64, math.MinInt64
 	for _, score := range scores {
 		least, most = min(least, score.Score), max(most, score.Score)

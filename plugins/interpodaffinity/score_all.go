@@ -17,12 +17,12 @@ import (
 )
 
 // PreScoreAll implements framework.ScoreAllPlugin.
-func (pl *Plugin) PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot) *fwk.Status {
+func (pl *plugin) PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot) *fwk.Status {
 	return pl.preScore(ctx, state, pod, nodes, true)
 }
 
 // ScoreAll implements framework.ScoreAllPlugin.
-func (pl *Plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
+func (pl *plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
 	values, err := statedata.Read[*preScoreState](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package interpodaffinity_test
+package interpodaffinity
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 )
 
 // regions are n1 and n2 in two zones of one region, and n3 in another, each with pods.
@@ -29,7 +28,7 @@ func regions(on1, on2, on3 []*v1.Pod) []*framework.NodeInfo {
 
 func pods(pods ...*v1.Pod) []*v1.Pod { return pods }
 
-func normalise(t *testing.T, pl *interpodaffinity.Plugin, state fwk.CycleState, raw []int64) []int64 {
+func normalise(t *testing.T, pl *plugin, state fwk.CycleState, raw []int64) []int64 {
 	t.Helper()
 	var scores fwk.NodeScoreList
 	for _, score := range raw {
@@ -213,9 +212,9 @@ func TestPreScoreFailures(t *testing.T) {
 	some := regions(pods(pod("e", "db")), nil, nil)
 	prefers := pod("p", "web", rather(weighted(5, term("zone", "db"))))
 	for name, invalid := range map[string]*v1.Pod{
-		"preferred affinity":      pod("p", "web", rather(weighted(5, term("zone", "db", invalid)))),
-		"preferred anti-affinity": pod("p", "web", rarely(weighted(5, term("zone", "db", invalid)))),
-		"required affinity":       pod("p", "web", to(term("zone", "db", invalid))),
+		"preferred affinity":      pod("p", "web", rather(weighted(5, term("zone", "db", badSelector)))),
+		"preferred anti-affinity": pod("p", "web", rarely(weighted(5, term("zone", "db", badSelector)))),
+		"required affinity":       pod("p", "web", to(term("zone", "db", badSelector))),
 	} {
 		t.Run("parse error: "+name, func(t *testing.T) {
 			if status := newPlugin(t, nil, some).PreScore(t.Context(), framework.NewCycleState(), invalid, nil); !status.IsError() {
@@ -232,12 +231,12 @@ func TestPreScoreFailures(t *testing.T) {
 	})
 	t.Run("snapshot fails", func(t *testing.T) {
 		handle := &fixture.Handle{Nodes: fixture.Nodes{Err: errors.New("broken")}, Informers: fixture.Informers(t)}
-		plugin, err := interpodaffinity.New(t.Context(), nil, handle)
+		built, err := New(t.Context(), nil, handle)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, pod := range []*v1.Pod{prefers, pod("p", "web")} {
-			if status := plugin.(fwk.PreScorePlugin).PreScore(t.Context(), framework.NewCycleState(), pod, nil); !status.IsError() {
+			if status := built.(fwk.PreScorePlugin).PreScore(t.Context(), framework.NewCycleState(), pod, nil); !status.IsError() {
 				t.Errorf("got %v, want Error", status.Code())
 			}
 		}

@@ -16,7 +16,7 @@ const reasonAffinity = "pods with InterPodAffinity are not signable"
 // SignPod implements fwk.SignPlugin. A pod with any affinity to pods is refused: which domains that is about changes with
 // every pod that is placed. Of other pods the labels count, because terms of pods on nodes may match them, unless the
 // profile ignores preferences of those pods.
-func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	if affinity := pod.Spec.Affinity; affinity != nil && (affinity.PodAffinity != nil || affinity.PodAntiAffinity != nil) {
 		return nil, fwk.NewStatus(fwk.Unschedulable, reasonAffinity)
 	}
@@ -28,7 +28,7 @@ func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *
 
 // HintClass implements framework.HintClassPlugin: pods of a namespace are alike if they have the same labels and their
 // required terms are written alike. Preferred terms don't matter.
-func (pl *Plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
+func (pl *plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
 	written, err := json.Marshal(struct {
 		Namespace    string
 		Labels       map[string]string    `json:",omitempty"`

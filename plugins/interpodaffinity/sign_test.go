@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package interpodaffinity_test
+package interpodaffinity
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ import (
 func TestSignPod(t *testing.T) {
 	refused := fwk.NewStatus(fwk.Unschedulable, "pods with InterPodAffinity are not signable")
 	ignoring := &configv1.InterPodAffinityArgs{HardPodAffinityWeight: ptr.To[int32](1), IgnorePreferredTermsOfExistingPods: true}
-	signed := []fwk.SignFragment{{Key: fwk.LabelsSignerName, Value: labels("app", "web")}}
+	signed := []fwk.SignFragment{{Key: fwk.LabelsSignerName, Value: labelMap("app", "web")}}
 	nodeAffinity := func(pod *v1.Pod) { pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{}} }
 	tests := []struct {
 		name   string
@@ -88,7 +88,7 @@ func TestHintClassCoversHints(t *testing.T) {
 	podHint, nodeHint := fixture.Hint(t, pl, fwk.AssignedPod, podActions), fixture.Hint(t, pl, fwk.Node, nodeActions)
 	for range 10 {
 		other := with(randomPod(random, "other"), fixture.OnNode("n1"))
-		relabelled := with(other, fixture.Labelled(labels("app", pick(random, "web", "db"))))
+		relabelled := with(other, fixture.Labelled(labelMap("app", pick(random, "web", "db"))))
 		oldNode, newNode := randomNode(random, 0).Node(), randomNode(random, 0).Node()
 		classes.CheckAnswers(t,
 			fixture.HintCall{Hint: podHint, New: other}, fixture.HintCall{Hint: podHint, Old: other},

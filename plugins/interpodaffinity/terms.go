@@ -32,7 +32,7 @@ func requiredAntiAffinity(pod *v1.Pod) ([]fwk.AffinityTerm, error) {
 }
 
 // namespaceLabels returns the labels of a namespace, none if it is not known.
-func (pl *Plugin) namespaceLabels(name string) (labels.Set, error) {
+func (pl *plugin) namespaceLabels(name string) (labels.Set, error) {
 	namespace, err := pl.namespaces.Get(name)
 	if apierrors.IsNotFound(err) {
 		return nil, nil

@@ -19,7 +19,7 @@ import (
 // The hint reads the node selector and the required node affinity. The plugin signs those and the preferred affinity,
 // but signs a required affinity without terms, which matches no node, like none at all, which matches every node;
 // [Plugin.HintClass] covers exactly what the hint reads.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{{
 		Event:          fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeLabel},
 		QueueingHintFn: framework.HintFor(pl.afterNodeChange),
@@ -28,7 +28,7 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 
 // afterNodeChange wakes the pod if the node matches now, the affinity of the profile as well as the pod's own, and is new
 // or did not match both before.
-func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
+func (pl *plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
 	if newNode == nil {
 		return fwk.Queue, nil
 	}
@@ -54,7 +54,7 @@ func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *
 }
 
 // matches reports whether a node matches what the profile and the pod require of it.
-func (pl *Plugin) matches(required nodeaffinity.RequiredNodeAffinity, node *v1.Node) (bool, error) {
+func (pl *plugin) matches(required nodeaffinity.RequiredNodeAffinity, node *v1.Node) (bool, error) {
 	if pl.addedRequired != nil && !pl.addedRequired.Match(node) {
 		return false, nil
 	}

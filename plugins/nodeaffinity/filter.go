@@ -26,7 +26,7 @@ func (r *requiredAffinity) Clone() fwk.StateData { return r }
 
 // PreFilter implements fwk.PreFilterPlugin. It skips a pod for which nothing is required, and narrows the nodes if the
 // required affinity names them.
-func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	required := requiredSelector(pod)
 	if required == nil && pl.addedRequired == nil && pod.Spec.NodeSelector == nil {
 		return nil, fwk.NewStatus(fwk.Skip)
@@ -37,7 +37,7 @@ func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod
 	}
 	names := namedNodes(required.NodeSelectorTerms)
 	if names != nil && names.Len() == 0 {
-		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonConflict)
+		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonConflict)
 	}
 	if names == nil {
 		return nil, nil
@@ -46,13 +46,13 @@ func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin; other pods don't matter.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter implements fwk.FilterPlugin. It works without PreFilter too, at the price of parsing the affinity every time.
-func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	node := nodeInfo.Node()
 	if pl.addedRequired != nil && !pl.addedRequired.Match(node) {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonEnforced)
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonEnforced)
 	}
 	required, err := statedata.Read[*requiredAffinity](state, preFilterKey)
 	if err != nil {
@@ -60,7 +60,7 @@ func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, n
 	}
 	// An affinity that does not parse matches no node.
 	if matches, _ := required.Match(node); !matches {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonPod)
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonPod)
 	}
 	return nil
 }

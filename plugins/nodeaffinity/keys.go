@@ -13,18 +13,18 @@ import (
 )
 
 var (
-	_ framework.FilterKeyPlugin = &Plugin{}
-	_ framework.ScoreKeyPlugin  = &Plugin{}
+	_ framework.FilterKeyPlugin = &plugin{}
+	_ framework.ScoreKeyPlugin  = &plugin{}
 )
 
 // AppendFilterKey implements framework.FilterKeyPlugin. The affinity that the profile adds is the same for all pods.
-func (pl *Plugin) AppendFilterKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendFilterKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
 	class, ok := pl.HintClass(pod)
 	return append(key, class...), ok
 }
 
 // AppendScoreKey implements framework.ScoreKeyPlugin.
-func (pl *Plugin) AppendScoreKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendScoreKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
 	affinity := pod.Spec.Affinity
 	if affinity == nil || affinity.NodeAffinity == nil {
 		return key, true
@@ -34,4 +34,4 @@ func (pl *Plugin) AppendScoreKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]b
 }
 
 // Scale implements framework.ScoreKeyPlugin.
-func (pl *Plugin) Scale() framework.Scale { return framework.ScaleToHighest }
+func (pl *plugin) Scale() framework.Scale { return framework.ScaleToHighest }

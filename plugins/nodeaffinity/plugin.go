@@ -31,27 +31,27 @@ import (
 const Name = "NodeAffinity"
 
 const (
-	// ReasonPod is why a node is rejected that the pod does not want.
-	ReasonPod = "node(s) didn't match Pod's node affinity/selector"
-	// ReasonEnforced is why a node is rejected that the profile does not want.
-	ReasonEnforced = "node(s) didn't match scheduler-enforced node affinity"
-	// ReasonConflict is why a pod is rejected whose terms name nodes, but none that satisfies one of them.
-	ReasonConflict = "pod affinity terms conflict"
+	// reasonPod is why a node is rejected that the pod does not want.
+	reasonPod = "node(s) didn't match Pod's node affinity/selector"
+	// reasonEnforced is why a node is rejected that the profile does not want.
+	reasonEnforced = "node(s) didn't match scheduler-enforced node affinity"
+	// reasonConflict is why a pod is rejected whose terms name nodes, but none that satisfies one of them.
+	reasonConflict = "pod affinity terms conflict"
 )
 
 var (
-	_ fwk.PreFilterPlugin       = &Plugin{}
-	_ fwk.FilterPlugin          = &Plugin{}
-	_ fwk.PreScorePlugin        = &Plugin{}
-	_ fwk.ScorePlugin           = &Plugin{}
-	_ fwk.ScoreExtensions       = &Plugin{}
-	_ fwk.EnqueueExtensions     = &Plugin{}
-	_ fwk.SignPlugin            = &Plugin{}
-	_ framework.HintClassPlugin = &Plugin{}
+	_ fwk.PreFilterPlugin       = &plugin{}
+	_ fwk.FilterPlugin          = &plugin{}
+	_ fwk.PreScorePlugin        = &plugin{}
+	_ fwk.ScorePlugin           = &plugin{}
+	_ fwk.ScoreExtensions       = &plugin{}
+	_ fwk.EnqueueExtensions     = &plugin{}
+	_ fwk.SignPlugin            = &plugin{}
+	_ framework.HintClassPlugin = &plugin{}
 )
 
-// Plugin implements NodeAffinity. Nothing in it changes after New.
-type Plugin struct {
+// plugin implements NodeAffinity. Nothing in it changes after New.
+type plugin struct {
 	// addedRequired and addedPreferred are the affinity of the profile; nil if it adds none.
 	addedRequired  *nodeaffinity.NodeSelector
 	addedPreferred *nodeaffinity.PreferredSchedulingTerms
@@ -66,7 +66,7 @@ func New(_ context.Context, object apiruntime.Object, _ fwk.Handle) (fwk.Plugin,
 	if err := profiles.ValidateNodeAffinityArgs(nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
-	pl := &Plugin{}
+	pl := &plugin{}
 	if args.AddedAffinity != nil {
 		if err := pl.add(args.AddedAffinity); err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func New(_ context.Context, object apiruntime.Object, _ fwk.Handle) (fwk.Plugin,
 }
 
 // add parses the affinity of the profile. An empty list of preferred terms is no preference.
-func (pl *Plugin) add(affinity *v1.NodeAffinity) error {
+func (pl *plugin) add(affinity *v1.NodeAffinity) error {
 	var err error
 	if required := affinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
 		if pl.addedRequired, err = nodeaffinity.NewNodeSelector(required); err != nil {
@@ -92,4 +92,4 @@ func (pl *Plugin) add(affinity *v1.NodeAffinity) error {
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

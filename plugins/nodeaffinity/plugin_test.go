@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodeaffinity_test
+package nodeaffinity
 
 import (
 	"testing"
@@ -11,7 +11,6 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/nodeaffinity"
 )
 
 func TestNew(t *testing.T) {
@@ -32,7 +31,7 @@ func TestNew(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := nodeaffinity.New(t.Context(), tt.args, nil)
+			_, err := New(t.Context(), tt.args, nil)
 			if (err != nil) != tt.wantErr {
 				t.Errorf("got error %v, want one: %v", err, tt.wantErr)
 			}
@@ -40,13 +39,13 @@ func TestNew(t *testing.T) {
 	}
 }
 
-func newPlugin(tb testing.TB, addedAffinity *v1.NodeAffinity) *nodeaffinity.Plugin {
+func newPlugin(tb testing.TB, addedAffinity *v1.NodeAffinity) *plugin {
 	tb.Helper()
-	plugin, err := nodeaffinity.New(tb.Context(), &configv1.NodeAffinityArgs{AddedAffinity: addedAffinity}, nil)
+	built, err := New(tb.Context(), &configv1.NodeAffinityArgs{AddedAffinity: addedAffinity}, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return plugin.(*nodeaffinity.Plugin)
+	return built.(*plugin)
 }
 
 func labels(pairs ...string) map[string]string {

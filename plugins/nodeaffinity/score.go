@@ -26,7 +26,7 @@ type preferredAffinity struct {
 func (p *preferredAffinity) Clone() fwk.StateData { return p }
 
 // PreScore implements fwk.PreScorePlugin. It skips a pod if neither it nor the profile prefers any node.
-func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
 	preferred, err := parsePreferred(pod)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -40,7 +40,7 @@ func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 
 // Score implements fwk.ScorePlugin: the sum of the weights of the preferred terms that match the node, those of the
 // pod and those of the profile. It works without PreScore too.
-func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+func (pl *plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
 	preferred, err := statedata.Read[*preferredAffinity](state, preScoreKey)
 	if err != nil {
 		if preferred, err = parsePreferred(pod); err != nil {
@@ -57,10 +57,10 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 }
 
 // ScoreExtensions implements fwk.ScorePlugin.
-func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
+func (pl *plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
 
 // NormalizeScore implements fwk.ScoreExtensions: the best node gets 100.
-func (pl *Plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
+func (pl *plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
 	return framework.DefaultNormalizeScore(fwk.MaxScore, false, scores)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // SignPod implements fwk.SignPlugin.
-func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	affinity, err := fwk.NodeAffinitySigner(pod)
 	if err != nil {
 		return nil, fwk.AsStatus(fmt.Errorf("signing the node affinity of pod %s/%s: %w", pod.Namespace, pod.Name, err))
@@ -26,7 +26,7 @@ func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *
 
 // HintClass implements framework.HintClassPlugin: pods are alike if their node selectors and required node affinities
 // are written alike. Preferred affinity doesn't matter.
-func (pl *Plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
+func (pl *plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
 	written, err := json.Marshal(struct {
 		NodeSelector map[string]string
 		Required     *v1.NodeSelector

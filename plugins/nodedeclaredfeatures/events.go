@@ -18,7 +18,7 @@ import (
 //
 // The hint about nodes reads nothing of the pod, and the one about the pod itself only the objects of the event: pods of
 // one signature share a class.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeDeclaredFeature},
@@ -40,7 +40,7 @@ func afterNodeChange(_ klog.Logger, _ *v1.Pod, oldNode, newNode *v1.Node) (fwk.Q
 }
 
 // afterSelfChange wakes the pod if it needs other features than before.
-func (pl *Plugin) afterSelfChange(_ klog.Logger, _ *v1.Pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
+func (pl *plugin) afterSelfChange(_ klog.Logger, _ *v1.Pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
 	if oldPod == nil || newPod == nil {
 		return fwk.Queue, nil
 	}

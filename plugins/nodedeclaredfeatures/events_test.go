@@ -73,7 +73,7 @@ func TestHintAfterSelfChange(t *testing.T) {
 	})
 	t.Run("inference fails", func(t *testing.T) {
 		logger, _ := ktesting.NewTestContext(t)
-		hint := fixture.Hint(t, &Plugin{known: ndf.DefaultFramework}, fwk.TargetPod, fwk.Update)
+		hint := fixture.Hint(t, &plugin{known: ndf.DefaultFramework}, fwk.TargetPod, fwk.Update)
 		if got, err := hint(logger, needs, plain, needs); err == nil || got != fwk.Queue {
 			t.Errorf("got %v and error %v, want Queue and an error", got, err)
 		}

@@ -23,7 +23,7 @@ type requiredFeatures struct{ ndf.FeatureSet }
 func (r *requiredFeatures) Clone() fwk.StateData { return r }
 
 // PreFilter implements fwk.PreFilterPlugin. It skips a pod that needs nothing in particular, as nearly all do.
-func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	required, err := pl.required(pod)
 	if err != nil {
 		return nil, fwk.AsStatus(err)
@@ -36,10 +36,10 @@ func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin; other pods don't matter.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter implements fwk.FilterPlugin.
-func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	required, err := statedata.Read[*requiredFeatures](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -49,7 +49,7 @@ func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nod
 		return fwk.AsStatus(fmt.Errorf("comparing needed features with those of node %s: %w", nodeInfo.Node().Name, err))
 	}
 	if !declared {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonMissing)
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonMissing)
 	}
 	return nil
 }

@@ -30,18 +30,18 @@ import (
 // Name is the name of the plugin in profiles.
 const Name = "NodeDeclaredFeatures"
 
-// ReasonMissing is why a node is rejected that does not declare everything that the pod needs.
-const ReasonMissing = "node(s) didn't match Pod's required features"
+// reasonMissing is why a node is rejected that does not declare everything that the pod needs.
+const reasonMissing = "node(s) didn't match Pod's required features"
 
 var (
-	_ fwk.PreFilterPlugin   = &Plugin{}
-	_ fwk.FilterPlugin      = &Plugin{}
-	_ fwk.EnqueueExtensions = &Plugin{}
-	_ fwk.SignPlugin        = &Plugin{}
+	_ fwk.PreFilterPlugin   = &plugin{}
+	_ fwk.FilterPlugin      = &plugin{}
+	_ fwk.EnqueueExtensions = &plugin{}
+	_ fwk.SignPlugin        = &plugin{}
 )
 
-// Plugin implements NodeDeclaredFeatures. Nothing in it changes after New.
-type Plugin struct {
+// plugin implements NodeDeclaredFeatures. Nothing in it changes after New.
+type plugin struct {
 	known *ndf.Framework
 	// version is that of the cluster: features that every node of it has are not asked for.
 	version *version.Version
@@ -49,7 +49,7 @@ type Plugin struct {
 
 // New builds the plugin; arguments and handle are not used.
 func New(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
-	return &Plugin{known: ndf.DefaultFramework, version: clusterVersion(componentversion.Get().String())}, nil
+	return &plugin{known: ndf.DefaultFramework, version: clusterVersion(componentversion.Get().String())}, nil
 }
 
 // clusterVersion returns the version that was set when the program was linked, and that of the libraries if none was: the
@@ -62,10 +62,10 @@ func clusterVersion(linked string) *version.Version {
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }
 
 // required infers which features a pod needs.
-func (pl *Plugin) required(pod *v1.Pod) (ndf.FeatureSet, error) {
+func (pl *plugin) required(pod *v1.Pod) (ndf.FeatureSet, error) {
 	features, err := pl.known.InferForPodScheduling(&ndf.PodInfo{Spec: &pod.Spec}, pl.version)
 	if err != nil {
 		return ndf.FeatureSet{}, fmt.Errorf("inferring the node features that pod %s/%s needs: %w", pod.Namespace, pod.Name, err)

@@ -47,13 +47,13 @@ func usingMountOptions(pod *v1.Pod) {
 	pod.Spec.Containers = []v1.Container{{Name: "c", VolumeMounts: []v1.VolumeMount{{Name: "v", BindMountOptions: []string{"nosuid"}}}}}
 }
 
-func newPlugin(t *testing.T) *Plugin {
+func newPlugin(t *testing.T) *plugin {
 	t.Helper()
-	plugin, err := New(t.Context(), nil, nil)
+	built, err := New(t.Context(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plugin.(*Plugin)
+	return built.(*plugin)
 }
 
 func declaring(features ...string) *framework.NodeInfo {
@@ -94,7 +94,7 @@ func TestFilter(t *testing.T) {
 		}
 	})
 	t.Run("sets that can't be compared", func(t *testing.T) {
-		pl := &Plugin{known: ndf.New([]ndf.Feature{byHostname{name: "a"}}), version: version.MajorMinor(1, 37)}
+		pl := &plugin{known: ndf.New([]ndf.Feature{byHostname{name: "a"}}), version: version.MajorMinor(1, 37)}
 		state := framework.NewCycleState()
 		_, status := pl.PreFilter(t.Context(), state, needing("a"), nil)
 		fixture.CheckStatus(t, status, nil)
@@ -118,7 +118,7 @@ func TestPreFilter(t *testing.T) {
 		{"a feature at its maximum version", needing("Ending"), fwk.Success},
 		{"a feature past its maximum version: skip", needing("Past"), fwk.Skip},
 	}
-	pl := &Plugin{known: known, version: version.MajorMinor(1, 37)}
+	pl := &plugin{known: known, version: version.MajorMinor(1, 37)}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, status := pl.PreFilter(t.Context(), framework.NewCycleState(), tt.pod, nil)
@@ -126,7 +126,7 @@ func TestPreFilter(t *testing.T) {
 		})
 	}
 	t.Run("inference fails", func(t *testing.T) {
-		if _, status := (&Plugin{known: known}).PreFilter(t.Context(), framework.NewCycleState(), needing("Current"), nil); !status.IsError() {
+		if _, status := (&plugin{known: known}).PreFilter(t.Context(), framework.NewCycleState(), needing("Current"), nil); !status.IsError() {
 			t.Errorf("got %v, want Error", status.Code())
 		}
 	})
@@ -186,17 +186,17 @@ func TestSignPod(t *testing.T) {
 	if !cmp.Equal(sign(fixture.Pod("p")), sign(fixture.Pod("q", fixture.Container("cpu", "1")))) {
 		t.Error("pods that need nothing sign differently")
 	}
-	if _, status := (&Plugin{known: ndf.DefaultFramework}).SignPod(t.Context(), fixture.Pod("p")); !status.IsError() {
+	if _, status := (&plugin{known: ndf.DefaultFramework}).SignPod(t.Context(), fixture.Pod("p")); !status.IsError() {
 		t.Errorf("inference fails: got %v, want Error", status.Code())
 	}
 }
 
 func BenchmarkPreFilter(b *testing.B) {
-	plugin, err := New(b.Context(), nil, nil)
+	built, err := New(b.Context(), nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	pl, state, pod, ctx := plugin.(*Plugin), framework.NewCycleState(), fixture.Pod("p", fixture.Container("cpu", "1")), b.Context()
+	pl, state, pod, ctx := built.(*plugin), framework.NewCycleState(), fixture.Pod("p", fixture.Container("cpu", "1")), b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
 		pl.PreFilter(ctx, state, pod, nil)
@@ -205,7 +205,7 @@ func BenchmarkPreFilter(b *testing.B) {
 
 // BenchmarkFilter filters 1000 nodes in each iteration.
 func BenchmarkFilter(b *testing.B) {
-	plugin, err := New(b.Context(), nil, nil)
+	built, err := New(b.Context(), nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func BenchmarkFilter(b *testing.B) {
 	for range 1000 {
 		nodes = append(nodes, declaring(mountOptions))
 	}
-	pl, state, pod, ctx := plugin.(*Plugin), framework.NewCycleState(), fixture.Pod("p", usingMountOptions), b.Context()
+	pl, state, pod, ctx := built.(*plugin), framework.NewCycleState(), fixture.Pod("p", usingMountOptions), b.Context()
 	pl.PreFilter(ctx, state, pod, nil)
 	b.ReportAllocs()
 	for b.Loop() {

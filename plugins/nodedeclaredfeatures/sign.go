@@ -11,7 +11,7 @@ import (
 )
 
 // SignPod implements fwk.SignPlugin.
-func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	required, err := pl.required(pod)
 	if err != nil {
 		return nil, fwk.AsStatus(err)

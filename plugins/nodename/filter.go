@@ -12,7 +12,7 @@ import (
 )
 
 // PreFilter implements fwk.PreFilterPlugin. It narrows the nodes to the named one and never skips Filter.
-func (pl *Plugin) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if pod.Spec.NodeName == "" {
 		return nil, nil
 	}
@@ -20,12 +20,12 @@ func (pl *Plugin) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ 
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin; other pods don't matter.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter implements fwk.FilterPlugin.
-func (pl *Plugin) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	if pod.Spec.NodeName == "" || pod.Spec.NodeName == nodeInfo.Node().Name {
 		return nil
 	}
-	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonOtherNode)
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonOtherNode)
 }

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodename_test
+package nodename
 
 import (
 	"testing"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/nodename"
 )
 
 func TestFilter(t *testing.T) {
@@ -31,7 +30,7 @@ func TestFilter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pl, state := &nodename.Plugin{}, framework.NewCycleState()
+			pl, state := &plugin{}, framework.NewCycleState()
 			result, status := pl.PreFilter(t.Context(), state, tt.pod, nil)
 			fixture.CheckStatus(t, status, nil)
 			var narrowed sets.Set[string]
@@ -48,7 +47,7 @@ func TestFilter(t *testing.T) {
 }
 
 func TestSignPod(t *testing.T) {
-	fragments, status := (&nodename.Plugin{}).SignPod(t.Context(), fixture.Pod("p", fixture.OnNode("a")))
+	fragments, status := (&plugin{}).SignPod(t.Context(), fixture.Pod("p", fixture.OnNode("a")))
 	fixture.CheckStatus(t, status, nil)
 	want := []fwk.SignFragment{{Key: fwk.NodeNameSignerName, Value: "a"}}
 	if diff := cmp.Diff(want, fragments); diff != "" {

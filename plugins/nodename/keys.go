@@ -10,9 +10,9 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-var _ framework.FilterKeyPlugin = &Plugin{}
+var _ framework.FilterKeyPlugin = &plugin{}
 
 // AppendFilterKey implements framework.FilterKeyPlugin.
-func (pl *Plugin) AppendFilterKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendFilterKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
 	return append(key, pod.Spec.NodeName...), true
 }

@@ -20,23 +20,23 @@ import (
 // Name is the name of the plugin in profiles.
 const Name = "NodeName"
 
-// ReasonOtherNode is why a node is rejected.
-const ReasonOtherNode = "node(s) didn't match the requested node name"
+// reasonOtherNode is why a node is rejected.
+const reasonOtherNode = "node(s) didn't match the requested node name"
 
 var (
-	_ fwk.PreFilterPlugin   = &Plugin{}
-	_ fwk.FilterPlugin      = &Plugin{}
-	_ fwk.EnqueueExtensions = &Plugin{}
-	_ fwk.SignPlugin        = &Plugin{}
+	_ fwk.PreFilterPlugin   = &plugin{}
+	_ fwk.FilterPlugin      = &plugin{}
+	_ fwk.EnqueueExtensions = &plugin{}
+	_ fwk.SignPlugin        = &plugin{}
 )
 
-// Plugin implements NodeName. It has no state.
-type Plugin struct{}
+// plugin implements NodeName. It has no state.
+type plugin struct{}
 
 // New builds the plugin; arguments and handle are not used.
 func New(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
-	return &Plugin{}, nil
+	return &plugin{}, nil
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

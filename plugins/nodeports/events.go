@@ -17,7 +17,7 @@ import (
 // so only a pod that goes away or a new node can help.
 //
 // The hint reads host IP, protocol and port, of which the plugin signs the port alone; [Plugin.HintClass] covers all.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Delete},

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodeports_test
+package nodeports
 
 import (
 	"testing"
@@ -10,7 +10,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/nodeports"
 )
 
 func placed(pod *v1.Pod) *v1.Pod {
@@ -39,7 +38,7 @@ func TestHintAfterPodDeleted(t *testing.T) {
 		{"one of several released", wanting(tcp(8080), tcp(8081)), placed(wanting(tcp(8081))), fwk.Queue},
 		{"released on another IP", wanting(port("10.0.0.1", "", 8080)), placed(wanting(port("10.0.0.2", "", 8080))), fwk.QueueSkip},
 	}
-	hint := fixture.Hint(t, &nodeports.Plugin{}, fwk.AssignedPod, fwk.Delete)
+	hint := fixture.Hint(t, &plugin{}, fwk.AssignedPod, fwk.Delete)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			fixture.CheckHint(t, hint, tt.pod, tt.deleted, nil, tt.want)

@@ -22,7 +22,7 @@ type wantedPorts struct{ ports []v1.ContainerPort }
 func (w *wantedPorts) Clone() fwk.StateData { return w }
 
 // PreFilter implements fwk.PreFilterPlugin.
-func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	ports := framework.HostPorts(pod)
 	if len(ports) == 0 {
 		return nil, fwk.NewStatus(fwk.Skip)
@@ -33,16 +33,16 @@ func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod
 
 // PreFilterExtensions implements fwk.PreFilterPlugin. There are none: adding a pod to a node, or removing one, already
 // changes the ports in use that Filter looks at.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter implements fwk.FilterPlugin. Two ports of the pod itself never conflict with each other.
-func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	wanted, err := statedata.Read[*wantedPorts](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
 	if anyInUse(wanted.ports, framework.View(nodeInfo).UsedPorts()) {
-		return fwk.NewStatus(fwk.Unschedulable, ReasonPortsInUse)
+		return fwk.NewStatus(fwk.Unschedulable, reasonPortsInUse)
 	}
 	return nil
 }

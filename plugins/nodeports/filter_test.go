@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodeports_test
+package nodeports
 
 import (
 	"testing"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/nodeports"
 )
 
 func port(ip string, protocol v1.Protocol, number int32) v1.ContainerPort {
@@ -97,7 +96,7 @@ func TestPreFilterAndFilter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pl, state := &nodeports.Plugin{}, framework.NewCycleState()
+			pl, state := &plugin{}, framework.NewCycleState()
 			result, status := pl.PreFilter(t.Context(), state, tt.pod, nil)
 			fixture.CheckStatus(t, status, tt.wantPreFilter)
 			if result != nil {
@@ -114,7 +113,7 @@ func TestPreFilterAndFilter(t *testing.T) {
 }
 
 func TestFilterWithoutPreFilter(t *testing.T) {
-	status := (&nodeports.Plugin{}).Filter(t.Context(), framework.NewCycleState(), wanting(tcp(8080)), fixture.NodeInfo(fixture.Node("n")))
+	status := (&plugin{}).Filter(t.Context(), framework.NewCycleState(), wanting(tcp(8080)), fixture.NodeInfo(fixture.Node("n")))
 	if !status.IsError() {
 		t.Errorf("got status %v, want Error", status.Code())
 	}

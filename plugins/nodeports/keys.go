@@ -11,10 +11,10 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
 
-var _ framework.FilterKeyPlugin = &Plugin{}
+var _ framework.FilterKeyPlugin = &plugin{}
 
 // AppendFilterKey implements framework.FilterKeyPlugin.
-func (pl *Plugin) AppendFilterKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendFilterKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
 	wanted, err := statedata.Read[*wantedPorts](state, preFilterKey)
 	if err != nil {
 		return key, false

@@ -21,24 +21,24 @@ import (
 // Name is the name of the plugin in profiles.
 const Name = "NodePorts"
 
-// ReasonPortsInUse is why a node is rejected.
-const ReasonPortsInUse = "node(s) didn't have free ports for the requested pod ports"
+// reasonPortsInUse is why a node is rejected.
+const reasonPortsInUse = "node(s) didn't have free ports for the requested pod ports"
 
 var (
-	_ fwk.PreFilterPlugin       = &Plugin{}
-	_ fwk.FilterPlugin          = &Plugin{}
-	_ fwk.EnqueueExtensions     = &Plugin{}
-	_ fwk.SignPlugin            = &Plugin{}
-	_ framework.HintClassPlugin = &Plugin{}
+	_ fwk.PreFilterPlugin       = &plugin{}
+	_ fwk.FilterPlugin          = &plugin{}
+	_ fwk.EnqueueExtensions     = &plugin{}
+	_ fwk.SignPlugin            = &plugin{}
+	_ framework.HintClassPlugin = &plugin{}
 )
 
-// Plugin implements NodePorts. It has no state.
-type Plugin struct{}
+// plugin implements NodePorts. It has no state.
+type plugin struct{}
 
 // New builds the plugin; arguments and handle are not used.
 func New(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
-	return &Plugin{}, nil
+	return &plugin{}, nil
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

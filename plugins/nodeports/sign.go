@@ -18,12 +18,12 @@ import (
 
 // SignPod implements fwk.SignPlugin. The official signature of host ports is their numbers alone; two pods that sign
 // alike may still differ in host IP and protocol.
-func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	return []fwk.SignFragment{{Key: fwk.HostPortsSignerName, Value: fwk.HostPortsSigner(pod)}}, nil
 }
 
 // HintClass implements framework.HintClassPlugin: pods are alike if they want the same host IPs, protocols and ports.
-func (pl *Plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
+func (pl *plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
 	wanted := framework.HostPorts(pod)
 	names := make([]string, len(wanted))
 	for i, port := range wanted {

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodeports_test
+package nodeports
 
 import (
 	"testing"
@@ -11,7 +11,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/nodeports"
 )
 
 func TestSignPod(t *testing.T) {
@@ -19,7 +18,7 @@ func TestSignPod(t *testing.T) {
 		fixture.Container(), in(regular, tcp(8080), port("127.0.0.1", v1.ProtocolUDP, 53)),
 		fixture.InitContainer(), in(initial, tcp(9090)),
 		fixture.Sidecar(), in(initial, tcp(8080)))
-	fragments, status := (&nodeports.Plugin{}).SignPod(t.Context(), pod)
+	fragments, status := (&plugin{}).SignPod(t.Context(), pod)
 	fixture.CheckStatus(t, status, nil)
 	want := []fwk.SignFragment{{Key: fwk.HostPortsSignerName, Value: []int32{53, 8080, 9090}}}
 	if diff := cmp.Diff(want, fragments); diff != "" {
@@ -43,7 +42,7 @@ func TestHintClass(t *testing.T) {
 		{"other protocol", wanting(tcp(1)), wanting(port("", v1.ProtocolUDP, 1)), false},
 		{"other IP", wanting(tcp(1)), wanting(port("127.0.0.1", v1.ProtocolTCP, 1)), false},
 	}
-	pl := &nodeports.Plugin{}
+	pl := &plugin{}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			fixture.CheckHintClass(t, pl, tt.a, tt.b, tt.alike)

@@ -40,7 +40,7 @@ func (b *pairBalance) with(requested [2]int64) int64 {
 }
 
 // ScoreBatch implements framework.BatchScorePlugin.
-func (pl *Plugin) ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
+func (pl *plugin) ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
 	request, err := statedata.Read[*balancedRequest](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package noderesourcesbalancedallocation_test
+package noderesourcesbalancedallocation
 
 import (
 	"math/rand/v2"

@@ -11,10 +11,10 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
 
-var _ framework.BatchScorePlugin = &Plugin{}
+var _ framework.BatchScorePlugin = &plugin{}
 
 // AppendScoreKey implements framework.ScoreKeyPlugin.
-func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
 	request, err := statedata.Read[*balancedRequest](state, preScoreKey)
 	if err != nil {
 		return key, false
@@ -26,4 +26,4 @@ func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([
 }
 
 // Scale implements framework.ScoreKeyPlugin.
-func (pl *Plugin) Scale() framework.Scale { return framework.ScaleNone }
+func (pl *plugin) Scale() framework.Scale { return framework.ScaleNone }

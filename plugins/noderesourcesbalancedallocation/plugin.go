@@ -27,13 +27,13 @@ import (
 const Name = "NodeResourcesBalancedAllocation"
 
 var (
-	_ fwk.PreScorePlugin = &Plugin{}
-	_ fwk.ScorePlugin    = &Plugin{}
-	_ fwk.SignPlugin     = &Plugin{}
+	_ fwk.PreScorePlugin = &plugin{}
+	_ fwk.ScorePlugin    = &plugin{}
+	_ fwk.SignPlugin     = &plugin{}
 )
 
-// Plugin implements NodeResourcesBalancedAllocation. Nothing in it changes after New but the pairs, which have a lock.
-type Plugin struct {
+// plugin implements NodeResourcesBalancedAllocation. Nothing in it changes after New but the pairs, which have a lock.
+type plugin struct {
 	classes   noderesources.DeviceClasses
 	resources []noderesources.WeightedResource
 	pair      noderesources.Pair
@@ -51,7 +51,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	}
 	resources := noderesources.NewWeightedResources(args.Resources)
 	pair := noderesources.FindPair(resources)
-	return &Plugin{
+	return &plugin{
 		classes:   noderesources.NewDeviceClasses(handle),
 		resources: resources,
 		pair:      pair,
@@ -62,4 +62,4 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

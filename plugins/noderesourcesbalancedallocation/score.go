@@ -23,7 +23,7 @@ type balancedRequest struct{ amounts []int64 }
 func (b *balancedRequest) Clone() fwk.StateData { return b }
 
 // PreScore implements fwk.PreScorePlugin. It skips a pod that requests none of the balanced resources.
-func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
 	request := pl.newBalancedRequest(pod)
 	if request.isEmpty() {
 		return fwk.NewStatus(fwk.Skip)
@@ -34,7 +34,7 @@ func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 
 // Score implements fwk.ScorePlugin: 75 where the pod leaves the balance as it is, up to 100 where it improves it and
 // down to 50 where it makes it worse. Without PreScore, a pod without requests scores 0 everywhere.
-func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+func (pl *plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
 	request, err := statedata.Read[*balancedRequest](state, preScoreKey)
 	if err != nil {
 		if request = pl.newBalancedRequest(pod); request.isEmpty() {
@@ -61,10 +61,10 @@ func score(before, after int64) int64 {
 }
 
 // ScoreExtensions implements fwk.ScorePlugin; scores need no normalisation.
-func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
+func (pl *plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
 // newBalancedRequest counts plain requests, without defaults for containers that have none.
-func (pl *Plugin) newBalancedRequest(pod *v1.Pod) *balancedRequest {
+func (pl *plugin) newBalancedRequest(pod *v1.Pod) *balancedRequest {
 	return &balancedRequest{amounts: noderesources.Requested(pl.resources, noderesources.RunningRequest(pod))}
 }
 

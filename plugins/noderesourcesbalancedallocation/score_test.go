@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package noderesourcesbalancedallocation_test
+package noderesourcesbalancedallocation
 
 import (
 	"testing"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/noderesourcesbalancedallocation"
 )
 
 const gpu = "example.com/gpu"
@@ -26,13 +25,13 @@ func balancing(names ...string) *configv1.NodeResourcesBalancedAllocationArgs {
 	return args
 }
 
-func newPlugin(tb testing.TB, args apiruntime.Object, dra fwk.SharedDRAManager) *noderesourcesbalancedallocation.Plugin {
+func newPlugin(tb testing.TB, args apiruntime.Object, dra fwk.SharedDRAManager) *plugin {
 	tb.Helper()
-	plugin, err := noderesourcesbalancedallocation.New(tb.Context(), args, &fixture.Handle{DRA: dra})
+	built, err := New(tb.Context(), args, &fixture.Handle{DRA: dra})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return plugin.(*noderesourcesbalancedallocation.Plugin)
+	return built.(*plugin)
 }
 
 func requests(pairs ...string) *v1.Pod { return fixture.Pod("p", fixture.Container(pairs...)) }
@@ -55,7 +54,7 @@ func TestNew(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := noderesourcesbalancedallocation.New(t.Context(), tt.args, nil)
+			_, err := New(t.Context(), tt.args, nil)
 			if (err != nil) != tt.wantErr {
 				t.Errorf("got error %v, want one: %v", err, tt.wantErr)
 			}

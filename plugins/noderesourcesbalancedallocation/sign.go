@@ -13,6 +13,6 @@ import (
 )
 
 // SignPod implements fwk.SignPlugin; the fragment is the one of NodeResourcesFit.
-func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	return noderesources.Sign(pod, pl.classes)
 }

@@ -117,7 +117,7 @@ type requestedScalar struct {
 	served bool
 }
 
-func (pl *Plugin) requestedResources(request *framework.Resource) *requestedResources {
+func (pl *plugin) requestedResources(request *framework.Resource) *requestedResources {
 	requested := &requestedResources{amounts: [3]int64{request.MilliCPU, request.Memory, request.EphemeralStorage}}
 	for i := range requested.amounts {
 		if requested.amounts[i] <= 0 {
@@ -182,7 +182,7 @@ func (r *freeResources) lacks(requested *requestedResources) int64 {
 }
 
 // FilterBatch implements framework.BatchFilterPlugin.
-func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, statuses []*fwk.Status) *fwk.Status {
+func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, statuses []*fwk.Status) *fwk.Status {
 	request, err := statedata.Read[*podRequest](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)

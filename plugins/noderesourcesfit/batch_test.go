@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package noderesourcesfit_test
+package noderesourcesfit
 
 import (
 	"fmt"
@@ -13,14 +13,13 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
 )
 
 func TestFilterBatchIsAsFilter(t *testing.T) {
-	ignoring := strategy(configv1.LeastAllocated, "cpu")
+	ignoring := strategyArgs(configv1.LeastAllocated, "cpu")
 	ignoring.IgnoredResources = []string{"example.com/nic"}
 	serving := &fixture.DeviceClasses{Serving: map[v1.ResourceName]string{gpu: "gpus"}}
-	for name, pl := range map[string]*noderesourcesfit.Plugin{
+	for name, pl := range map[string]*plugin{
 		"defaults":                 newPlugin(t, nil, nil),
 		"a resource is ignored":    newPlugin(t, ignoring, nil),
 		"a DeviceClass serves one": newPlugin(t, nil, serving),
@@ -50,7 +49,7 @@ func TestFilterBatchWithManyResources(t *testing.T) {
 	}
 }
 
-func checkFilterBatch(t *testing.T, pl *noderesourcesfit.Plugin, pod *v1.Pod, infos []*framework.NodeInfo) {
+func checkFilterBatch(t *testing.T, pl *plugin, pod *v1.Pod, infos []*framework.NodeInfo) {
 	t.Helper()
 	state := framework.NewCycleState()
 	if _, status := pl.PreFilter(t.Context(), state, pod, nil); !status.IsSuccess() {
@@ -63,11 +62,11 @@ func TestScoreBatchIsAsScore(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, args := range map[string]*configv1.NodeResourcesFitArgs{
 		"defaults":                nil,
-		"weights":                 weighted(strategy(configv1.LeastAllocated, "memory", "cpu"), 3, 100),
-		"most allocated":          strategy(configv1.MostAllocated, "cpu", "memory"),
-		"three, two of each node": weighted(strategy(configv1.MostAllocated, gpu, "cpu", "ephemeral-storage"), 5, 1, 2),
-		"three of each node":      strategy(configv1.LeastAllocated, "cpu", "memory", "ephemeral-storage"),
-		"one":                     strategy(configv1.LeastAllocated, "memory"),
+		"weights":                 weighted(strategyArgs(configv1.LeastAllocated, "memory", "cpu"), 3, 100),
+		"most allocated":          strategyArgs(configv1.MostAllocated, "cpu", "memory"),
+		"three, two of each node": weighted(strategyArgs(configv1.MostAllocated, gpu, "cpu", "ephemeral-storage"), 5, 1, 2),
+		"three of each node":      strategyArgs(configv1.LeastAllocated, "cpu", "memory", "ephemeral-storage"),
+		"one":                     strategyArgs(configv1.LeastAllocated, "memory"),
 		"shape":                   ratio([]int32{0, 0, 60, 10, 100, 5}, "cpu", "memory"),
 	} {
 		t.Run(name, func(t *testing.T) {

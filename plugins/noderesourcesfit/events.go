@@ -20,7 +20,7 @@ import (
 //
 // All the hints read of the pod is the vector of its requests, which is what the plugin signs: pods of one signature
 // share a class. Pods that are refused a signature, because devices serve one of their resources, are asked one by one.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Delete},
@@ -55,7 +55,7 @@ func afterPodDeleted(_ klog.Logger, _ *v1.Pod, deleted, _ *v1.Pod) (fwk.Queueing
 
 // afterNodeChange wakes the pod if it would fit the node as it is now, were it empty, and the node is new or offers
 // more of something that the pod needs than before. Resources that Filter ignores need not fit.
-func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
+func (pl *plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
 	if newNode == nil {
 		return fwk.Queue, nil
 	}
@@ -71,7 +71,7 @@ func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *
 }
 
 // offersMore reports whether a node's allocatable resources grew in a way that may help the request.
-func (pl *Plugin) offersMore(request, before, now *framework.Resource) bool {
+func (pl *plugin) offersMore(request, before, now *framework.Resource) bool {
 	if now.AllowedPodNumber > before.AllowedPodNumber || exceeds(request, now, before) {
 		return true
 	}

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package noderesourcesfit_test
+package noderesourcesfit
 
 import (
 	"testing"
@@ -92,7 +92,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 		})
 	}
 	t.Run("ignored resources need not fit", func(t *testing.T) {
-		args := strategy(configv1.LeastAllocated, "cpu")
+		args := strategyArgs(configv1.LeastAllocated, "cpu")
 		args.IgnoredResources = []string{gpu}
 		hint := fixture.Hint(t, newPlugin(t, args, nil), fwk.Node, fwk.Add|fwk.UpdateNodeAllocatable)
 		fixture.CheckHint(t, hint, requests(gpu, "1"), nil, big, fwk.Queue)

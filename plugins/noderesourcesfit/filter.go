@@ -25,17 +25,17 @@ type podRequest struct{ *framework.Resource }
 func (r *podRequest) Clone() fwk.StateData { return r }
 
 // PreFilter implements fwk.PreFilterPlugin. It never skips Filter: even a pod without requests counts as a pod.
-func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	state.Write(preFilterKey, &podRequest{noderesources.Request(pod)})
 	return nil, nil
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin. There are none: adding a pod to a node, or removing one, already
 // changes the sums that Filter looks at.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter implements fwk.FilterPlugin. The status has a reason for everything that is missing.
-func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	request, err := statedata.Read[*podRequest](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -72,7 +72,7 @@ type shortage struct {
 }
 
 // missing returns everything that the node lacks for the request, scalar resources by name, and nil if the pod fits.
-func (pl *Plugin) missing(request *framework.Resource, node *capacity, ignored ignoredResources) []shortage {
+func (pl *plugin) missing(request *framework.Resource, node *capacity, ignored ignoredResources) []shortage {
 	var found []shortage
 	if node.pods+1 > node.allocatable.GetAllowedPodNumber() {
 		found = append(found, shortage{reason: ReasonTooManyPods})
@@ -103,7 +103,7 @@ func insufficient(name v1.ResourceName) string { return "Insufficient " + string
 
 // servedByDevices reports whether a resource is not offered by the node itself but by devices, which are the business of
 // the plugin DynamicResources.
-func (pl *Plugin) servedByDevices(name v1.ResourceName, allocatable int64) bool {
+func (pl *plugin) servedByDevices(name v1.ResourceName, allocatable int64) bool {
 	return allocatable <= 0 && pl.classes.Serve(name)
 }
 

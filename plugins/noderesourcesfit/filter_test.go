@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package noderesourcesfit_test
+package noderesourcesfit
 
 import (
 	"testing"
@@ -213,7 +213,7 @@ func TestFilterPodCount(t *testing.T) {
 }
 
 func TestFilterIgnoredResources(t *testing.T) {
-	args := strategy(configv1.LeastAllocated, "cpu", "memory")
+	args := strategyArgs(configv1.LeastAllocated, "cpu", "memory")
 	args.IgnoredResources = []string{"example.com/named", huge}
 	args.IgnoredResourceGroups = []string{"group.example.com", "kubernetes.io"}
 	runFilterCases(t, args, nil, node(), []filterCase{

@@ -15,15 +15,15 @@ import (
 )
 
 var (
-	_ framework.FilterKeyPlugin   = &Plugin{}
-	_ framework.ScoreKeyPlugin    = &Plugin{}
-	_ framework.BatchFilterPlugin = &Plugin{}
-	_ framework.BatchScorePlugin  = &Plugin{}
+	_ framework.FilterKeyPlugin   = &plugin{}
+	_ framework.ScoreKeyPlugin    = &plugin{}
+	_ framework.BatchFilterPlugin = &plugin{}
+	_ framework.BatchScorePlugin  = &plugin{}
 )
 
 // AppendFilterKey implements framework.FilterKeyPlugin. The key says of each extended resource whether devices serve it,
 // because then nodes that offer none of it are not rejected.
-func (pl *Plugin) AppendFilterKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendFilterKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
 	request, err := statedata.Read[*podRequest](state, preFilterKey)
 	if err != nil {
 		return key, false
@@ -46,7 +46,7 @@ func (pl *Plugin) AppendFilterKey(key []byte, state fwk.CycleState, _ *v1.Pod) (
 }
 
 // AppendScoreKey implements framework.ScoreKeyPlugin.
-func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
 	request, err := statedata.Read[*scoredRequest](state, preScoreKey)
 	if err != nil {
 		return key, false
@@ -58,4 +58,4 @@ func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([
 }
 
 // Scale implements framework.ScoreKeyPlugin.
-func (pl *Plugin) Scale() framework.Scale { return framework.ScaleNone }
+func (pl *plugin) Scale() framework.Scale { return framework.ScaleNone }

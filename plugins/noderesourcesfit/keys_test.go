@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package noderesourcesfit_test
+package noderesourcesfit
 
 import (
 	"testing"

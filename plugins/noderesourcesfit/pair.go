@@ -50,7 +50,7 @@ func (s *pairShares) with(i int, requested int64, counts share) int64 {
 func percent(part, whole int64) int64 { return int64(float64(part*fwk.MaxScore) / float64(whole)) }
 
 // ScoreBatch implements framework.BatchScorePlugin.
-func (pl *Plugin) ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
+func (pl *plugin) ScoreBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
 	request, err := statedata.Read[*scoredRequest](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)

@@ -12,7 +12,7 @@ import (
 // ScorePlacement implements fwk.PlacementScorePlugin: the fuller a group of pods would leave the nodes of a placement,
 // all taken together, the better. This goes for every scoring strategy, since a placement that is nearly full leaves the
 // roomier ones to larger groups.
-func (pl *Plugin) ScorePlacement(
+func (pl *plugin) ScorePlacement(
 	_ context.Context, _ fwk.PlacementCycleState, _ fwk.PodGroupInfo, placement *fwk.PodGroupAssignments,
 ) (int64, *fwk.Status) {
 	asked := make([]int64, len(pl.resources))
@@ -39,4 +39,4 @@ func (pl *Plugin) ScorePlacement(
 }
 
 // PlacementScoreExtensions implements fwk.PlacementScorePlugin; scores need no normalisation.
-func (pl *Plugin) PlacementScoreExtensions() fwk.PlacementScoreExtensions { return nil }
+func (pl *plugin) PlacementScoreExtensions() fwk.PlacementScoreExtensions { return nil }

@@ -40,17 +40,17 @@ const Name = "NodeResourcesFit"
 const ReasonTooManyPods = "Too many pods"
 
 var (
-	_ fwk.PreFilterPlugin      = &Plugin{}
-	_ fwk.FilterPlugin         = &Plugin{}
-	_ fwk.PreScorePlugin       = &Plugin{}
-	_ fwk.ScorePlugin          = &Plugin{}
-	_ fwk.PlacementScorePlugin = &Plugin{}
-	_ fwk.EnqueueExtensions    = &Plugin{}
-	_ fwk.SignPlugin           = &Plugin{}
+	_ fwk.PreFilterPlugin      = &plugin{}
+	_ fwk.FilterPlugin         = &plugin{}
+	_ fwk.PreScorePlugin       = &plugin{}
+	_ fwk.ScorePlugin          = &plugin{}
+	_ fwk.PlacementScorePlugin = &plugin{}
+	_ fwk.EnqueueExtensions    = &plugin{}
+	_ fwk.SignPlugin           = &plugin{}
 )
 
-// Plugin implements NodeResourcesFit. Nothing in it changes after New but the tables, which have locks.
-type Plugin struct {
+// plugin implements NodeResourcesFit. Nothing in it changes after New but the tables, which have locks.
+type plugin struct {
 	classes    noderesources.DeviceClasses
 	ignored    ignoredResources
 	resources  []noderesources.WeightedResource
@@ -82,7 +82,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	}
 	resources := noderesources.NewWeightedResources(args.ScoringStrategy.Resources)
 	pair := noderesources.FindPair(resources)
-	return &Plugin{
+	return &plugin{
 		classes:    noderesources.NewDeviceClasses(handle),
 		ignored:    ignoredResources{names: names, groups: sets.New(args.IgnoredResourceGroups...)},
 		resources:  resources,
@@ -97,4 +97,4 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

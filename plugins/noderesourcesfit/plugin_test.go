@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package noderesourcesfit_test
+package noderesourcesfit
 
 import (
 	"strings"
@@ -12,25 +12,24 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
 )
 
 // newPlugin builds the plugin; nil arguments mean all defaults.
-func newPlugin(tb testing.TB, args *configv1.NodeResourcesFitArgs, dra fwk.SharedDRAManager) *noderesourcesfit.Plugin {
+func newPlugin(tb testing.TB, args *configv1.NodeResourcesFitArgs, dra fwk.SharedDRAManager) *plugin {
 	tb.Helper()
 	var object apiruntime.Object
 	if args != nil {
 		object = args
 	}
-	plugin, err := noderesourcesfit.New(tb.Context(), object, &fixture.Handle{DRA: dra})
+	built, err := New(tb.Context(), object, &fixture.Handle{DRA: dra})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return plugin.(*noderesourcesfit.Plugin)
+	return built.(*plugin)
 }
 
-// strategy returns arguments with a scoring strategy over resources of equal weight.
-func strategy(kind configv1.ScoringStrategyType, resources ...string) *configv1.NodeResourcesFitArgs {
+// strategyArgs returns arguments with a scoring strategy over resources of equal weight.
+func strategyArgs(kind configv1.ScoringStrategyType, resources ...string) *configv1.NodeResourcesFitArgs {
 	scoring := &configv1.ScoringStrategy{Type: kind}
 	for _, name := range resources {
 		scoring.Resources = append(scoring.Resources, configv1.ResourceSpec{Name: name, Weight: 1})
@@ -40,7 +39,7 @@ func strategy(kind configv1.ScoringStrategyType, resources ...string) *configv1.
 
 // ratio returns arguments of the strategy RequestedToCapacityRatio; the shape is pairs of a utilization and a score.
 func ratio(shape []int32, resources ...string) *configv1.NodeResourcesFitArgs {
-	args := strategy(configv1.RequestedToCapacityRatio, resources...)
+	args := strategyArgs(configv1.RequestedToCapacityRatio, resources...)
 	param := &configv1.RequestedToCapacityRatioParam{}
 	for i := 0; i < len(shape); i += 2 {
 		param.Shape = append(param.Shape, configv1.UtilizationShapePoint{Utilization: shape[i], Score: shape[i+1]})
@@ -64,24 +63,24 @@ func TestNew(t *testing.T) {
 		wantErr string
 	}{
 		{"no args", nil, ""},
-		{"least allocated", strategy(configv1.LeastAllocated, "cpu"), ""},
+		{"least allocated", strategyArgs(configv1.LeastAllocated, "cpu"), ""},
 		{"ratio", ratio([]int32{0, 0, 100, 10}, "cpu"), ""},
 		{"wrong type", &configv1.NodeAffinityArgs{}, "want args to be of type NodeResourcesFitArgs, got *v1.NodeAffinityArgs"},
 		{"raw args", &apiruntime.Unknown{}, "want args to be of type NodeResourcesFitArgs, got *runtime.Unknown"},
 		{"no strategy", &configv1.NodeResourcesFitArgs{}, "scoringStrategy"},
-		{"unknown strategy", strategy("Random", "cpu"), "scoringStrategy.type"},
-		{"zero weight", weighted(strategy(configv1.LeastAllocated, "cpu"), 0), "weight"},
-		{"negative weight", weighted(strategy(configv1.LeastAllocated, "cpu"), -1), "weight"},
-		{"huge weight", weighted(strategy(configv1.LeastAllocated, "cpu"), 101), "weight"},
-		{"ratio without shape", strategy(configv1.RequestedToCapacityRatio, "cpu"), "requestedToCapacityRatio"},
+		{"unknown strategy", strategyArgs("Random", "cpu"), "scoringStrategy.type"},
+		{"zero weight", weighted(strategyArgs(configv1.LeastAllocated, "cpu"), 0), "weight"},
+		{"negative weight", weighted(strategyArgs(configv1.LeastAllocated, "cpu"), -1), "weight"},
+		{"huge weight", weighted(strategyArgs(configv1.LeastAllocated, "cpu"), 101), "weight"},
+		{"ratio without shape", strategyArgs(configv1.RequestedToCapacityRatio, "cpu"), "requestedToCapacityRatio"},
 		{"group with a slash", &configv1.NodeResourcesFitArgs{
 			IgnoredResourceGroups: []string{"example.com/foo"},
-			ScoringStrategy:       strategy(configv1.LeastAllocated, "cpu").ScoringStrategy,
+			ScoringStrategy:       strategyArgs(configv1.LeastAllocated, "cpu").ScoringStrategy,
 		}, "ignoredResourceGroups[0]"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := noderesourcesfit.New(t.Context(), tt.args, nil)
+			_, err := New(t.Context(), tt.args, nil)
 			if tt.wantErr == "" {
 				if err != nil {
 					t.Errorf("got error %v", err)

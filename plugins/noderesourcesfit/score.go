@@ -25,13 +25,13 @@ type scoredRequest struct{ amounts []int64 }
 func (s *scoredRequest) Clone() fwk.StateData { return s }
 
 // PreScore implements fwk.PreScorePlugin. It never skips Score.
-func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
 	state.Write(preScoreKey, pl.newScoredRequest(pod))
 	return nil
 }
 
 // Score implements fwk.ScorePlugin. It works without PreScore too.
-func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+func (pl *plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
 	if len(pl.resources) == 0 {
 		return 0, fwk.NewStatus(fwk.Error, "resources not found")
 	}
@@ -50,7 +50,7 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 }
 
 // ScoreExtensions implements fwk.ScorePlugin; scores need no normalisation.
-func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
+func (pl *plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
 // defaultRequest is what counts for a container that does not ask for a resource.
 func defaultRequest(name v1.ResourceName) int64 {
@@ -66,7 +66,7 @@ func defaultRequest(name v1.ResourceName) int64 {
 
 // newScoredRequest counts the containers by their spec, pod-level requests ignored, with the defaults for those that
 // ask for no CPU or memory.
-func (pl *Plugin) newScoredRequest(pod *v1.Pod) *scoredRequest {
+func (pl *plugin) newScoredRequest(pod *v1.Pod) *scoredRequest {
 	if only, ok := framework.OnlyRequests(pod); ok {
 		amounts := noderesources.Requested(pl.resources, only)
 		for i := range pl.resources {

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package noderesourcesfit_test
+package noderesourcesfit
 
 import (
 	"fmt"
@@ -51,7 +51,7 @@ func runScoreCases(t *testing.T, tests []scoreCase) {
 
 func TestScoreLeastAllocated(t *testing.T) {
 	least := func(resources ...string) *configv1.NodeResourcesFitArgs {
-		return strategy(configv1.LeastAllocated, resources...)
+		return strategyArgs(configv1.LeastAllocated, resources...)
 	}
 	runScoreCases(t, []scoreCase{
 		// A container without requests counts 100m of 4000m: 97. And 209715200 of 10000000000 bytes: 97.
@@ -121,7 +121,7 @@ func TestScoreLeastAllocated(t *testing.T) {
 
 func TestScoreMostAllocated(t *testing.T) {
 	most := func(resources ...string) *configv1.NodeResourcesFitArgs {
-		return strategy(configv1.MostAllocated, resources...)
+		return strategyArgs(configv1.MostAllocated, resources...)
 	}
 	runScoreCases(t, []scoreCase{
 		// 3000*100/4000 = 75; 5000*100/10000 = 50; 62.
@@ -203,7 +203,7 @@ func TestScoreRequestedToCapacityRatio(t *testing.T) {
 }
 
 func TestScoreTenResources(t *testing.T) {
-	args := strategy(configv1.LeastAllocated)
+	args := strategyArgs(configv1.LeastAllocated)
 	var offered, wanted []string
 	for i := range 10 {
 		name := fmt.Sprintf("example.com/r%d", i)
@@ -250,11 +250,11 @@ func TestScorePlacement(t *testing.T) {
 	}{
 		// cpu (2000+1000+2000)*100/10000 = 50; memory 1000*100/4000 = 25; 37.
 		{"two pods", nil, group(requests("cpu", "1", "memory", "1000"), requests("cpu", "2", "memory", "0")), 37},
-		{"always the most allocated", strategy(configv1.LeastAllocated, "cpu"), group(requests("cpu", "7")), 90},
-		{"over capacity", strategy(configv1.MostAllocated, "cpu"), group(requests("cpu", "20")), 100},
+		{"always the most allocated", strategyArgs(configv1.LeastAllocated, "cpu"), group(requests("cpu", "7")), 90},
+		{"over capacity", strategyArgs(configv1.MostAllocated, "cpu"), group(requests("cpu", "20")), 100},
 		// Only node a has GPUs: (3+1)*100/4.
-		{"extended resource", strategy(configv1.MostAllocated, gpu), group(requests(gpu, "1")), 100},
-		{"extended resource that no pod requests", strategy(configv1.MostAllocated, gpu), group(requests("cpu", "1")), 0},
+		{"extended resource", strategyArgs(configv1.MostAllocated, gpu), group(requests(gpu, "1")), 100},
+		{"extended resource that no pod requests", strategyArgs(configv1.MostAllocated, gpu), group(requests("cpu", "1")), 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

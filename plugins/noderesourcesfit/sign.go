@@ -14,6 +14,6 @@ import (
 
 // SignPod implements fwk.SignPlugin. The official signature is the vector that Filter compares; pods that sign alike can
 // still differ in what Score counts for containers without requests.
-func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	return noderesources.Sign(pod, pl.classes)
 }

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodeunschedulable_test
+package nodeunschedulable
 
 import (
 	"testing"
@@ -10,7 +10,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/nodeunschedulable"
 )
 
 func TestHintAfterNodeChange(t *testing.T) {
@@ -27,7 +26,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"stays schedulable", open, open, fwk.QueueSkip},
 		{"stays cordoned", closed, closed, fwk.QueueSkip},
 	}
-	hint := fixture.Hint(t, &nodeunschedulable.Plugin{}, fwk.Node, fwk.Add|fwk.UpdateNodeTaint)
+	hint := fixture.Hint(t, &plugin{}, fwk.Node, fwk.Add|fwk.UpdateNodeTaint)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var old any
@@ -38,7 +37,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 		})
 	}
 	t.Run("tolerations of the pod are not consulted", func(t *testing.T) {
-		fixture.CheckHint(t, hint, fixture.Pod("p", toleratesCordon), nil, closed, fwk.QueueSkip)
+		fixture.CheckHint(t, hint, fixture.Pod("p", toleratingCordon), nil, closed, fwk.QueueSkip)
 	})
 	t.Run("wrong and absent objects", func(t *testing.T) {
 		fixture.CheckHintObjects(t, hint, fixture.Pod("p"), nil)
@@ -46,10 +45,10 @@ func TestHintAfterNodeChange(t *testing.T) {
 }
 
 func TestHintAfterTolerationAdded(t *testing.T) {
-	plain, tolerating := fixture.Pod("p"), fixture.Pod("p", toleratesCordon)
+	plain, tolerating := fixture.Pod("p"), fixture.Pod("p", toleratingCordon)
 	other := fixture.Pod("p", fixture.Tolerating(v1.Toleration{Key: "other", Operator: v1.TolerationOpExists}))
 
-	hint := fixture.Hint(t, &nodeunschedulable.Plugin{}, fwk.TargetPod, fwk.UpdatePodToleration)
+	hint := fixture.Hint(t, &plugin{}, fwk.TargetPod, fwk.UpdatePodToleration)
 	t.Run("tolerates the cordon now", func(t *testing.T) {
 		fixture.CheckHint(t, hint, tolerating, plain, tolerating, fwk.Queue)
 	})

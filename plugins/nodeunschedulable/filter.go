@@ -12,17 +12,17 @@ import (
 )
 
 // PreFilter implements fwk.PreFilterPlugin. There is nothing to prepare, and Filter is never skipped.
-func (pl *Plugin) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	return nil, nil
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin; other pods don't matter.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter implements fwk.FilterPlugin.
-func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	if !nodeInfo.Node().Spec.Unschedulable || toleratesCordon(klog.FromContext(ctx), pod) {
 		return nil
 	}
-	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonCordoned)
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonCordoned)
 }

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodeunschedulable_test
+package nodeunschedulable
 
 import (
 	"testing"
@@ -11,11 +11,10 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/nodeunschedulable"
 )
 
-// toleratesCordon lets a pod go to cordoned nodes.
-func toleratesCordon(pod *v1.Pod) {
+// toleratingCordon lets a pod go to cordoned nodes.
+func toleratingCordon(pod *v1.Pod) {
 	fixture.Tolerating(v1.Toleration{
 		Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule,
 	})(pod)
@@ -37,7 +36,7 @@ func TestFilter(t *testing.T) {
 	}{
 		{"unschedulable node", fixture.Pod("p"), fixture.Node("n", fixture.Cordoned), cordoned},
 		{"normal node", fixture.Pod("p"), fixture.Node("n"), nil},
-		{"tolerated", fixture.Pod("p", toleratesCordon), fixture.Node("n", fixture.Cordoned), nil},
+		{"tolerated", fixture.Pod("p", toleratingCordon), fixture.Node("n", fixture.Cordoned), nil},
 		{
 			"tolerates everything",
 			fixture.Pod("p", fixture.Tolerating(v1.Toleration{Operator: v1.TolerationOpExists})),
@@ -48,7 +47,7 @@ func TestFilter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pl, state := &nodeunschedulable.Plugin{}, framework.NewCycleState()
+			pl, state := &plugin{}, framework.NewCycleState()
 			result, status := pl.PreFilter(t.Context(), state, tt.pod, nil)
 			if result != nil || status != nil {
 				t.Errorf("PreFilter: got %v, %v, want nothing", result, status)

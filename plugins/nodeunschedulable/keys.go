@@ -11,10 +11,10 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-var _ framework.FilterKeyPlugin = &Plugin{}
+var _ framework.FilterKeyPlugin = &plugin{}
 
 // AppendFilterKey implements framework.FilterKeyPlugin: all that counts is whether the pod tolerates cordoned nodes.
-func (pl *Plugin) AppendFilterKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendFilterKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
 	if toleratesCordon(klog.Logger{}, pod) {
 		return append(key, 't'), true
 	}

@@ -23,26 +23,26 @@ import (
 // Name is the name of the plugin in profiles.
 const Name = "NodeUnschedulable"
 
-// ReasonCordoned is why a node is rejected.
-const ReasonCordoned = "node(s) were unschedulable"
+// reasonCordoned is why a node is rejected.
+const reasonCordoned = "node(s) were unschedulable"
 
 var (
-	_ fwk.PreFilterPlugin   = &Plugin{}
-	_ fwk.FilterPlugin      = &Plugin{}
-	_ fwk.EnqueueExtensions = &Plugin{}
-	_ fwk.SignPlugin        = &Plugin{}
+	_ fwk.PreFilterPlugin   = &plugin{}
+	_ fwk.FilterPlugin      = &plugin{}
+	_ fwk.EnqueueExtensions = &plugin{}
+	_ fwk.SignPlugin        = &plugin{}
 )
 
-// Plugin implements NodeUnschedulable. It has no state.
-type Plugin struct{}
+// plugin implements NodeUnschedulable. It has no state.
+type plugin struct{}
 
 // New builds the plugin; arguments and handle are not used.
 func New(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
-	return &Plugin{}, nil
+	return &plugin{}, nil
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }
 
 // toleratesCordon reports whether a pod may be placed on cordoned nodes.
 func toleratesCordon(logger klog.Logger, pod *v1.Pod) bool {

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodeunschedulable_test
+package nodeunschedulable
 
 import (
 	"testing"
@@ -10,12 +10,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/nodeunschedulable"
 )
 
 func TestSignPod(t *testing.T) {
-	pod := fixture.Pod("p", toleratesCordon)
-	fragments, status := (&nodeunschedulable.Plugin{}).SignPod(t.Context(), pod)
+	pod := fixture.Pod("p", toleratingCordon)
+	fragments, status := (&plugin{}).SignPod(t.Context(), pod)
 	fixture.CheckStatus(t, status, nil)
 	want := []fwk.SignFragment{{Key: fwk.TolerationsSignerName, Value: pod.Spec.Tolerations}}
 	if diff := cmp.Diff(want, fragments); diff != "" {

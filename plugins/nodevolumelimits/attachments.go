@@ -36,7 +36,7 @@ func indexAttachments(informer clientcache.SharedIndexInformer) (clientcache.Ind
 
 // attached adds the persistent volumes that are attached to a node. Attachments of volumes that are gone, or not those
 // of CSI drivers, don't count.
-func (pl *Plugin) attached(nodeName string, into sets.Set[disk]) error {
+func (pl *plugin) attached(nodeName string, into sets.Set[disk]) error {
 	objects, err := pl.attachments.ByIndex(attachmentsByNode, nodeName)
 	if err != nil {
 		return fmt.Errorf("listing the VolumeAttachments of node %s: %w", nodeName, err)

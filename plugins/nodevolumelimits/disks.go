@@ -28,7 +28,7 @@ type disk struct {
 
 // counter finds the disks of pods on one node.
 type counter struct {
-	*Plugin
+	*plugin
 	logger klog.Logger
 	// csiNode is nil if the node has none. Then no CSI driver takes in-tree volumes over there.
 	csiNode *storagev1.CSINode
@@ -90,8 +90,8 @@ func (c *counter) persistent(volume *v1.PersistentVolume) *disk {
 		if !c.translator.IsPVMigratable(volume) {
 			return nil
 		}
-		plugin, err := c.translator.GetInTreePluginNameFromSpec(volume, nil)
-		if err != nil || !c.migrated(plugin) {
+		built, err := c.translator.GetInTreePluginNameFromSpec(volume, nil)
+		if err != nil || !c.migrated(built) {
 			return nil
 		}
 		translated, err := c.translator.TranslateInTreePVToCSI(c.logger, volume)
@@ -130,11 +130,11 @@ func (c *counter) inline(pod *v1.Pod, volume *v1.Volume) (*disk, error) {
 	if c.csiNode == nil || !c.translator.IsInlineMigratable(volume) {
 		return nil, nil
 	}
-	plugin, err := c.translator.GetInTreePluginNameFromSpec(nil, volume)
+	built, err := c.translator.GetInTreePluginNameFromSpec(nil, volume)
 	if err != nil {
 		return nil, fmt.Errorf("looking up the plugin of volume %q of pod %s/%s: %w", volume.Name, pod.Namespace, pod.Name, err)
 	}
-	if !c.migrated(plugin) {
+	if !c.migrated(built) {
 		return nil, nil
 	}
 	translated, err := c.translator.TranslateInTreeInlineVolumeToCSI(c.logger, volume, pod.Namespace)

@@ -21,7 +21,7 @@ import (
 // The hints read of the pod its namespace, the names of its claims, those of ephemeral volumes included, and its inline
 // in-tree volumes. The plugin signs the volumes, but neither the namespace nor the name of the pod, of which names
 // of claims for ephemeral volumes are made; [Plugin.HintClass] covers all.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		// A new CSINode may bring any driver, and makes in-tree volumes count.
 		{Event: fwk.ClusterEvent{Resource: fwk.CSINode, ActionType: fwk.Add}},
@@ -92,7 +92,7 @@ func keepsAway(driver *storagev1.CSIDriver) bool {
 
 // afterPodDeleted wakes pods if the deleted one had volumes that may have counted, and a place or one kept for it.
 // Whether their drivers are those that the waiting pod needs is not looked at.
-func (pl *Plugin) afterPodDeleted(_ klog.Logger, _, deleted, _ *v1.Pod) (fwk.QueueingHint, error) {
+func (pl *plugin) afterPodDeleted(_ klog.Logger, _, deleted, _ *v1.Pod) (fwk.QueueingHint, error) {
 	switch {
 	case deleted == nil:
 		return fwk.Queue, nil
@@ -122,7 +122,7 @@ func afterClaimUpdate(logger klog.Logger, pod *v1.Pod, before, now *v1.Persisten
 }
 
 // afterDetached wakes the pod if it has any claim, or has an inline volume for the driver that detached one.
-func (pl *Plugin) afterDetached(logger klog.Logger, pod *v1.Pod, detached, _ *storagev1.VolumeAttachment) (fwk.QueueingHint, error) {
+func (pl *plugin) afterDetached(logger klog.Logger, pod *v1.Pod, detached, _ *storagev1.VolumeAttachment) (fwk.QueueingHint, error) {
 	if detached == nil {
 		return fwk.Queue, nil
 	}

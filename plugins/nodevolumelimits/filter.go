@@ -20,7 +20,7 @@ import (
 )
 
 // PreFilter implements fwk.PreFilterPlugin. It skips a pod that no driver attaches anything for.
-func (pl *Plugin) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if !pl.mayCount(pod) {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
@@ -28,7 +28,7 @@ func (pl *Plugin) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ 
 }
 
 // mayCount reports whether any volume of the pod is of a kind that can count against a limit.
-func (pl *Plugin) mayCount(pod *v1.Pod) bool {
+func (pl *plugin) mayCount(pod *v1.Pod) bool {
 	for i := range pod.Spec.Volumes {
 		volume := &pod.Spec.Volumes[i]
 		if volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil || pl.translator.IsInlineMigratable(volume) {
@@ -40,14 +40,14 @@ func (pl *Plugin) mayCount(pod *v1.Pod) bool {
 
 // PreFilterExtensions implements fwk.PreFilterPlugin. There are none: adding a pod to a node, or removing one, already
 // changes the volumes that Filter looks at.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter implements fwk.FilterPlugin.
-func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	if len(pod.Spec.Volumes) == 0 {
 		return nil
 	}
-	c := &counter{Plugin: pl, logger: klog.FromContext(ctx)}
+	c := &counter{plugin: pl, logger: klog.FromContext(ctx)}
 	if csiNode, err := pl.csiNodes.Get(nodeInfo.Node().Name); err == nil {
 		c.csiNode = csiNode
 	}
@@ -79,14 +79,14 @@ func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nod
 	wantedOf, takenOf := countByDriver(requested), countByDriver(taken)
 	for driver, count := range wantedOf {
 		if limit, limited := limits[driver]; limited && takenOf[driver]+count > limit {
-			return fwk.NewStatus(fwk.Unschedulable, ReasonTooManyVolumes)
+			return fwk.NewStatus(fwk.Unschedulable, reasonTooManyVolumes)
 		}
 	}
 	return nil
 }
 
 // checkInstalled rejects the node if it lacks a driver that asks pods not to go where it is missing.
-func (pl *Plugin) checkInstalled(requested sets.Set[disk], csiNode *storagev1.CSINode) *fwk.Status {
+func (pl *plugin) checkInstalled(requested sets.Set[disk], csiNode *storagev1.CSINode) *fwk.Status {
 	if pl.missingOK {
 		return nil
 	}

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodevolumelimits_test
+package nodevolumelimits
 
 import (
 	"slices"
@@ -13,7 +13,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/nodevolumelimits"
 )
 
 func full() *fwk.Status {
@@ -305,14 +304,14 @@ func TestDriverNotInstalled(t *testing.T) {
 // TestSecondProfile builds the plugin twice on the same informers.
 func TestMissingDriversAreAccepted(t *testing.T) {
 	handle := &fixture.Handle{Informers: fixture.Informers(t, append(bound(ebsDriver, "a"), csiDriver(ebsDriver, true), csiNode(limit{gceDriver, 1}))...)}
-	pl, err := nodevolumelimits.NewWithMissingDrivers(t.Context(), nil, handle)
+	pl, err := NewWithMissingDrivers(t.Context(), nil, handle)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fixture.CheckStatus(t, pl.(fwk.FilterPlugin).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(fixture.Node("n"))), nil)
 	fixture.CheckStatus(t, buildPlugin(t, handle).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(fixture.Node("n"))),
 		fwk.NewStatus(fwk.Unschedulable, "ebs.csi.aws.com CSI driver is not installed on the node"))
-	if _, err := nodevolumelimits.NewWithMissingDrivers(t.Context(), nil, &fixture.Handle{}); err == nil {
+	if _, err := NewWithMissingDrivers(t.Context(), nil, &fixture.Handle{}); err == nil {
 		t.Error("no error without informers")
 	}
 }

@@ -37,20 +37,20 @@ import (
 // Name is the name of the plugin in profiles.
 const Name = "NodeVolumeLimits"
 
-// ReasonTooManyVolumes is why a node is rejected where a driver can't attach all volumes. The other reason is that a
+// reasonTooManyVolumes is why a node is rejected where a driver can't attach all volumes. The other reason is that a
 // driver, which it names, is not there.
-const ReasonTooManyVolumes = "node(s) exceed max volume count"
+const reasonTooManyVolumes = "node(s) exceed max volume count"
 
 var (
-	_ fwk.PreFilterPlugin       = &Plugin{}
-	_ fwk.FilterPlugin          = &Plugin{}
-	_ fwk.EnqueueExtensions     = &Plugin{}
-	_ fwk.SignPlugin            = &Plugin{}
-	_ framework.HintClassPlugin = &Plugin{}
+	_ fwk.PreFilterPlugin       = &plugin{}
+	_ fwk.FilterPlugin          = &plugin{}
+	_ fwk.EnqueueExtensions     = &plugin{}
+	_ fwk.SignPlugin            = &plugin{}
+	_ framework.HintClassPlugin = &plugin{}
 )
 
-// Plugin implements NodeVolumeLimits. Nothing in it changes after New.
-type Plugin struct {
+// plugin implements NodeVolumeLimits. Nothing in it changes after New.
+type plugin struct {
 	csiNodes    podvolumes.CSINodes
 	claims      listersv1.PersistentVolumeClaimLister
 	volumes     listersv1.PersistentVolumeLister
@@ -74,7 +74,7 @@ func New(_ context.Context, _ apiruntime.Object, handle fwk.Handle) (fwk.Plugin,
 	if err != nil {
 		return nil, err
 	}
-	return &Plugin{
+	return &plugin{
 		csiNodes:    podvolumes.NewCSINodes(handle, informers),
 		claims:      core.PersistentVolumeClaims().Lister(),
 		volumes:     core.PersistentVolumes().Lister(),
@@ -88,13 +88,13 @@ func New(_ context.Context, _ apiruntime.Object, handle fwk.Handle) (fwk.Plugin,
 // NewWithMissingDrivers is like [New], but the plugin accepts nodes that lack a driver that must be there
 // (preventPodSchedulingIfMissing).
 func NewWithMissingDrivers(ctx context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-	plugin, err := New(ctx, object, handle)
+	built, err := New(ctx, object, handle)
 	if err != nil {
 		return nil, err
 	}
-	plugin.(*Plugin).missingOK = true
-	return plugin, nil
+	built.(*plugin).missingOK = true
+	return built, nil
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodevolumelimits_test
+package nodevolumelimits
 
 import (
 	"strings"
@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/nodevolumelimits"
 )
 
 const (
@@ -22,22 +21,22 @@ const (
 	gceDriver = "pd.csi.storage.gke.io"
 )
 
-func newPlugin(tb testing.TB, objects ...apiruntime.Object) *nodevolumelimits.Plugin {
+func newPlugin(tb testing.TB, objects ...apiruntime.Object) *plugin {
 	tb.Helper()
 	return buildPlugin(tb, &fixture.Handle{Informers: fixture.Informers(tb, objects...)})
 }
 
-func buildPlugin(tb testing.TB, handle *fixture.Handle) *nodevolumelimits.Plugin {
+func buildPlugin(tb testing.TB, handle *fixture.Handle) *plugin {
 	tb.Helper()
-	plugin, err := nodevolumelimits.New(tb.Context(), nil, handle)
+	built, err := New(tb.Context(), nil, handle)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return plugin.(*nodevolumelimits.Plugin)
+	return built.(*plugin)
 }
 
 func TestNewWithoutInformers(t *testing.T) {
-	_, err := nodevolumelimits.New(t.Context(), nil, &fixture.Handle{})
+	_, err := New(t.Context(), nil, &fixture.Handle{})
 	if err == nil || !strings.Contains(err.Error(), "InformerFactory") {
 		t.Errorf("got error %v, want one that says what to set", err)
 	}

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 )
 
 // newSteadyCluster returns nodes in ten zones with two pods each.
@@ -23,19 +22,19 @@ func newSteadyCluster(tb testing.TB, nodes int) *fixture.SteadyCluster {
 	}
 	informers := fixture.Informers(tb, &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"},
-		Spec:       v1.ServiceSpec{Selector: labels("app", "web")},
+		Spec:       v1.ServiceSpec{Selector: labelMap("app", "web")},
 	})
-	return fixture.NewSteadyCluster(tb, infos, podtopologyspread.New, informers)
+	return fixture.NewSteadyCluster(tb, infos, New, informers)
 }
 
 func steadyPods() map[string]*v1.Pod {
 	return map[string]*v1.Pod{
 		"plain":                     labelled("p", "app", "none"),
 		"defaults":                  web(),
-		"hard zones":                web(constraint(1, zone, hard)),
+		"hard zones":                web(constraintOn(1, zone, hard)),
 		"hard zones and nodes":      spreadOverZonesAndNodes(hard),
 		"soft zones and nodes":      spreadOverZonesAndNodes(soft),
-		"hard zones and soft nodes": web(constraint(5, zone, hard), constraint(1, host, soft)),
+		"hard zones and soft nodes": web(constraintOn(5, zone, hard), constraintOn(1, host, soft)),
 	}
 }
 

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func largeCluster() []*framework.NodeInfo {
 }
 
 func spreadOverZonesAndNodes(action v1.UnsatisfiableConstraintAction) *v1.Pod {
-	return web(constraint(1, zone, action), constraint(1, host, action))
+	return web(constraintOn(1, zone, action), constraintOn(1, host, action))
 }
 
 func BenchmarkPreFilter(b *testing.B) {
@@ -36,7 +36,7 @@ func BenchmarkPreFilter(b *testing.B) {
 		name string
 		pod  *v1.Pod
 	}{
-		{"zones", web(constraint(1, zone, hard))},
+		{"zones", web(constraintOn(1, zone, hard))},
 		{"zones and nodes", spreadOverZonesAndNodes(hard)},
 		{"skip", web()},
 	} {
@@ -107,7 +107,7 @@ func BenchmarkScore(b *testing.B) {
 func TestFilterAndScoreDoNotAllocate(t *testing.T) {
 	nodes := fourNodes("web | | web |")
 	pl, state, ctx := newPlugin(t, nil, nodes), framework.NewCycleState(), t.Context()
-	pod := web(constraint(2, zone, hard), constraint(1, host, soft))
+	pod := web(constraintOn(2, zone, hard), constraintOn(1, host, soft))
 	_, status := pl.PreFilter(ctx, state, pod, asLister(nodes))
 	fixture.CheckStatus(t, status, nil)
 	fixture.CheckStatus(t, pl.PreScore(ctx, state, pod, asLister(nodes)), nil)

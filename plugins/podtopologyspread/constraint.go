@@ -24,7 +24,7 @@ type constraint struct {
 
 // constraints returns the constraints of a pod with one of the two actions. Those of the profile apply to pods that have
 // none at all, if something says which pods belong together.
-func (pl *Plugin) constraints(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) ([]constraint, error) {
+func (pl *plugin) constraints(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) ([]constraint, error) {
 	group, ok := pl.groupOf(pod, action)
 	if !ok {
 		return nil, nil
@@ -32,7 +32,7 @@ func (pl *Plugin) constraints(pod *v1.Pod, action v1.UnsatisfiableConstraintActi
 	return pl.constraintsOf(pod, group)
 }
 
-func (pl *Plugin) constraintsOf(pod *v1.Pod, group constraintGroup) ([]constraint, error) {
+func (pl *plugin) constraintsOf(pod *v1.Pod, group constraintGroup) ([]constraint, error) {
 	if group.own {
 		return ownConstraints(pod, group.action)
 	}
@@ -71,7 +71,7 @@ func ownValues(keys []string, pod *v1.Pod) labels.Set {
 	return values
 }
 
-func (pl *Plugin) defaultConstraints(group constraintGroup) []constraint {
+func (pl *plugin) defaultConstraints(group constraintGroup) []constraint {
 	selector := group.owner.selector()
 	if selector.Empty() {
 		return nil

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"testing"
@@ -38,7 +38,7 @@ func replicationController(name string, selector map[string]string) *v1.Replicat
 }
 
 func requiring(pairs ...string) *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchLabels: labels(pairs...)}
+	return &metav1.LabelSelector{MatchLabels: labelMap(pairs...)}
 }
 
 // TestDefaultSelector finds out which pods the constraints of the profile count: those with app=web, those that have
@@ -49,7 +49,7 @@ func TestDefaultSelector(t *testing.T) {
 		webPods = "pods with app=web"
 		both    = "pods with app=web and tier=front"
 	)
-	selectors := map[string]map[string]string{"web": labels("app", "web"), "front": labels("tier", "front")}
+	selectors := map[string]map[string]string{"web": labelMap("app", "web"), "front": labelMap("tier", "front")}
 	pod := func(changes ...func(*v1.Pod)) *v1.Pod {
 		return with(labelled("incoming", "app", "web", "tier", "front"), changes...)
 	}
@@ -68,10 +68,10 @@ func TestDefaultSelector(t *testing.T) {
 		{"nothing", pod(), nil, skipped},
 		{"a service", pod(), []apiruntime.Object{service("s", selectors["web"])}, webPods},
 		{"two services are merged", pod(), []apiruntime.Object{service("s", selectors["web"]), service("t", selectors["front"])}, both},
-		{"a service that also wants a label that the pod lacks", pod(), []apiruntime.Object{service("s", labels("app", "web", "track", "new"))}, skipped},
-		{"a service that selects other pods", pod(), []apiruntime.Object{service("s", labels("app", "db"))}, skipped},
+		{"a service that also wants a label that the pod lacks", pod(), []apiruntime.Object{service("s", labelMap("app", "web", "track", "new"))}, skipped},
+		{"a service that selects other pods", pod(), []apiruntime.Object{service("s", labelMap("app", "db"))}, skipped},
 		{"a service without a selector", pod(), []apiruntime.Object{service("s", nil)}, skipped},
-		{"a service with an empty selector", pod(), []apiruntime.Object{service("s", labels())}, skipped},
+		{"a service with an empty selector", pod(), []apiruntime.Object{service("s", labelMap())}, skipped},
 		{"a service of another namespace", pod(), []apiruntime.Object{elsewhere}, skipped},
 		{"a replica set", pod(controlledBy("apps/v1", "ReplicaSet", "o")), []apiruntime.Object{replicaSet("o", requiring("app", "web"))}, webPods},
 		{"a replica set with an expression", pod(controlledBy("apps/v1", "ReplicaSet", "o")), []apiruntime.Object{replicaSet("o", exists)}, webPods},
@@ -109,7 +109,7 @@ func TestDefaultSelector(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pl := newPlugin(t, list(constraint(1, zone, hard, selectingNothing)), nil, tt.objects...)
+			pl := newPlugin(t, list(constraintOn(1, zone, hard, selectingNothing)), nil, tt.objects...)
 			state, got := framework.NewCycleState(), skipped
 			_, status := pl.PreFilter(t.Context(), state, tt.pod, asLister(nodes))
 			if !status.IsSkip() {
@@ -124,7 +124,7 @@ func TestDefaultSelector(t *testing.T) {
 }
 
 func TestDefaultConstraints(t *testing.T) {
-	ofWeb := service("s", labels("app", "web"))
+	ofWeb := service("s", labelMap("app", "web"))
 	tests := []struct {
 		name string
 		args apiruntime.Object
@@ -132,16 +132,16 @@ func TestDefaultConstraints(t *testing.T) {
 		want string // of Filter; empty if it is skipped
 	}{
 		{"constraints of the system never filter", nil, web(), ""},
-		{"soft constraints of the profile don't filter", list(constraint(1, zone, soft, selectingNothing)), web(), ""},
-		{"hard constraint of the profile", list(constraint(1, zone, hard, selectingNothing)), web(), firstZoneFull},
-		{"own constraints replace those of the profile", list(constraint(1, zone, hard, selectingNothing)), web(constraint(9, host, hard)), allOK},
-		{"own soft constraints replace them too", list(constraint(1, zone, hard, selectingNothing)), web(constraint(9, host, soft)), ""},
+		{"soft constraints of the profile don't filter", list(constraintOn(1, zone, soft, selectingNothing)), web(), ""},
+		{"hard constraint of the profile", list(constraintOn(1, zone, hard, selectingNothing)), web(), firstZoneFull},
+		{"own constraints replace those of the profile", list(constraintOn(1, zone, hard, selectingNothing)), web(constraintOn(9, host, hard)), allOK},
+		{"own soft constraints replace them too", list(constraintOn(1, zone, hard, selectingNothing)), web(constraintOn(9, host, soft)), ""},
 		{
 			"keys of labels don't narrow what services select",
-			list(constraint(1, zone, hard, selectingNothing, matchingKeys("version"))),
-			with(web(), fixture.Labelled(labels("app", "web", "version", "2"))), firstZoneFull,
+			list(constraintOn(1, zone, hard, selectingNothing, matchingKeys("version"))),
+			with(web(), fixture.Labelled(labelMap("app", "web", "version", "2"))), firstZoneFull,
 		},
-		{"minDomains of the profile", list(constraint(2, zone, hard, selectingNothing, minDomains(3))), web(), firstZoneFull},
+		{"minDomains of the profile", list(constraintOn(2, zone, hard, selectingNothing, minDomains(3))), web(), firstZoneFull},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 // select; and the node selector and required node affinity of the pod, where they decide which nodes count. The plugin
 // signs none of that, because it signs pods only where there are no constraints; [Plugin.HintClass] covers it. Tolerations,
 // which decide what counts, too, are not looked at by hints.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Add | fwk.Delete | fwk.UpdatePodLabel},
@@ -47,7 +47,7 @@ func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 }
 
 // afterPodChange wakes the pod if a constraint counts one pod more or less than before.
-func (pl *Plugin) afterPodChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
+func (pl *plugin) afterPodChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
 	if !mayCount(pod, oldPod) || !mayCount(pod, newPod) {
 		return fwk.QueueSkip, nil
 	}
@@ -68,7 +68,7 @@ func (pl *Plugin) afterPodChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fw
 
 // afterPodEnding wakes the pod if a pod is being deleted that a constraint counted until then. Other updates, which are
 // many, are sorted out before anything is parsed.
-func (pl *Plugin) afterPodEnding(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
+func (pl *plugin) afterPodEnding(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
 	if oldPod == nil || newPod == nil {
 		return fwk.Queue, nil
 	}
@@ -87,7 +87,7 @@ func mayCount(waiting, other *v1.Pod) bool {
 
 // afterSelfChange wakes the pod if other nodes may count now because of its tolerations, or if a constraint now selects
 // the pod itself or no longer does.
-func (pl *Plugin) afterSelfChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
+func (pl *plugin) afterSelfChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fwk.QueueingHint, error) {
 	if oldPod == nil || newPod == nil {
 		return fwk.Queue, nil
 	}
@@ -107,7 +107,7 @@ func (pl *Plugin) afterSelfChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (f
 
 // afterNodeChange wakes the pod if a node in a domain of every constraint comes or goes, moves to another domain, may
 // count where it did not before because of its taints, or begins or ceases to count because the pod may go there or not.
-func (pl *Plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
+func (pl *plugin) afterNodeChange(_ klog.Logger, pod *v1.Pod, oldNode, newNode *v1.Node) (fwk.QueueingHint, error) {
 	constraints, err := pl.constraints(pod, v1.DoNotSchedule)
 	if err != nil {
 		return fwk.Queue, err

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"testing"
@@ -34,8 +34,8 @@ func TestHintAfterPodChange(t *testing.T) {
 	elsewhere := func(pairs ...string) *v1.Pod { return with(placed(pairs...), inNamespace("other")) }
 	nominated := with(labelled("other", "app", "web"), func(pod *v1.Pod) { pod.Status.NominatedNodeName = "n1" })
 	waiting := labelled("other", "app", "web")
-	one := web(constraint(1, zone, hard))
-	two := web(constraint(1, zone, hard), constraint(1, host, hard, selecting("tier", "front")))
+	one := web(constraintOn(1, zone, hard))
+	two := web(constraintOn(1, zone, hard), constraintOn(1, host, hard, selecting("tier", "front")))
 	tests := []struct {
 		name     string
 		pod      *v1.Pod
@@ -48,7 +48,7 @@ func TestHintAfterPodChange(t *testing.T) {
 		{"add: without a node", one, nil, waiting, fwk.QueueSkip},
 		{"add: nominated", one, nil, nominated, fwk.Queue},
 		{"add: selected by the second constraint", two, nil, placed("tier", "front"), fwk.Queue},
-		{"add: selected by a soft constraint only", web(constraint(1, zone, hard, selecting("tier", "front")), constraint(1, host, soft)), nil,
+		{"add: selected by a soft constraint only", web(constraintOn(1, zone, hard, selecting("tier", "front")), constraintOn(1, host, soft)), nil,
 			placed("app", "web"), fwk.QueueSkip},
 		{"add: no constraints", web(), nil, placed("app", "web"), fwk.QueueSkip},
 		{"delete: selected", one, placed("app", "web"), nil, fwk.Queue},
@@ -75,7 +75,7 @@ func TestHintAfterPodChange(t *testing.T) {
 		fixture.CheckHintObjects(t, hint, one, placed("app", "web"))
 	})
 	t.Run("constraints of the profile", func(t *testing.T) {
-		pl := newPlugin(t, list(constraint(1, zone, hard, selectingNothing)), nil, service("s", labels("app", "web")))
+		pl := newPlugin(t, list(constraintOn(1, zone, hard, selectingNothing)), nil, service("s", labelMap("app", "web")))
 		hint := fixture.Hint(t, pl, fwk.AssignedPod, podActions)
 		fixture.CheckHint(t, hint, web(), nil, placed("app", "web"), fwk.Queue)
 		fixture.CheckHint(t, hint, web(), nil, placed("app", "db"), fwk.QueueSkip)
@@ -87,7 +87,7 @@ func TestHintAfterPodEnding(t *testing.T) {
 	ending := func(pod *v1.Pod) *v1.Pod {
 		return with(pod, func(pod *v1.Pod) { pod.DeletionTimestamp = &metav1.Time{} })
 	}
-	pod, counted := web(constraint(1, zone, hard)), placed("app", "web")
+	pod, counted := web(constraintOn(1, zone, hard)), placed("app", "web")
 	tests := []struct {
 		name     string
 		pod      *v1.Pod
@@ -98,7 +98,7 @@ func TestHintAfterPodEnding(t *testing.T) {
 		{"selected until now", pod, counted, ending(placed("app", "db")), fwk.Queue},
 		{"selected now", pod, placed("app", "db"), ending(counted), fwk.QueueSkip},
 		{"not selected", pod, placed("app", "db"), ending(placed("app", "db")), fwk.QueueSkip},
-		{"selected by a soft constraint only", web(constraint(1, zone, soft)), counted, ending(counted), fwk.QueueSkip},
+		{"selected by a soft constraint only", web(constraintOn(1, zone, soft)), counted, ending(counted), fwk.QueueSkip},
 		{"another namespace", pod, with(counted, inNamespace("other")), ending(with(counted, inNamespace("other"))), fwk.QueueSkip},
 		{"without a node", pod, labelled("other", "app", "web"), ending(labelled("other", "app", "web")), fwk.QueueSkip},
 		{"was being deleted before", pod, ending(counted), ending(counted), fwk.QueueSkip},
@@ -113,7 +113,7 @@ func TestHintAfterPodEnding(t *testing.T) {
 	t.Run("wrong and absent objects", func(t *testing.T) {
 		fixture.CheckHintObjects(t, hint, pod, counted)
 	})
-	invalid := web(constraint(1, zone, hard, func(c *v1.TopologySpreadConstraint) {
+	invalid := web(constraintOn(1, zone, hard, func(c *v1.TopologySpreadConstraint) {
 		c.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}}
 	}))
 	if got, err := hint(klog.Logger{}, invalid, counted, ending(counted)); err == nil || got != fwk.Queue {
@@ -123,9 +123,9 @@ func TestHintAfterPodEnding(t *testing.T) {
 
 func TestHintAfterSelfChange(t *testing.T) {
 	toleration := fixture.Tolerating(v1.Toleration{Key: "k", Operator: v1.TolerationOpExists})
-	plain, honoring := web(constraint(1, zone, hard)), web(constraint(1, zone, hard, taintsPolicy(honor)))
-	softHonoring := web(constraint(1, zone, hard), constraint(1, zone, soft, taintsPolicy(honor)))
-	relabelled := func(pod *v1.Pod, pairs ...string) *v1.Pod { return with(pod, fixture.Labelled(labels(pairs...))) }
+	plain, honoring := web(constraintOn(1, zone, hard)), web(constraintOn(1, zone, hard, taintsPolicy(honor)))
+	softHonoring := web(constraintOn(1, zone, hard), constraintOn(1, zone, soft, taintsPolicy(honor)))
+	relabelled := func(pod *v1.Pod, pairs ...string) *v1.Pod { return with(pod, fixture.Labelled(labelMap(pairs...))) }
 	tests := []struct {
 		name     string
 		old, new *v1.Pod
@@ -153,16 +153,16 @@ func TestHintAfterSelfChange(t *testing.T) {
 }
 
 func TestHintAfterNodeChange(t *testing.T) {
-	aNode := func(pairs ...string) *v1.Node { return fixture.Node("n1", fixture.NodeLabels(labels(pairs...))) }
+	aNode := func(pairs ...string) *v1.Node { return fixture.Node("n1", fixture.NodeLabels(labelMap(pairs...))) }
 	tainted := func(node *v1.Node) *v1.Node {
 		node = node.DeepCopy()
 		fixture.Tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule})(node)
 		return node
 	}
 	both, onlyZone, none := aNode(zone, "z1", host, "n1"), aNode(zone, "z1"), aNode()
-	pod := web(constraint(1, zone, hard), constraint(1, host, hard))
+	pod := web(constraintOn(1, zone, hard), constraintOn(1, host, hard))
 	withoutConstraints := web()
-	picky := with(pod, func(pod *v1.Pod) { pod.Spec.NodeSelector = labels("disk", "ssd") })
+	picky := with(pod, func(pod *v1.Pod) { pod.Spec.NodeSelector = labelMap("disk", "ssd") })
 	pickyEverywhere := with(picky, func(pod *v1.Pod) {
 		for i := range pod.Spec.TopologySpreadConstraints {
 			pod.Spec.TopologySpreadConstraints[i].NodeAffinityPolicy = ptr.To(v1.NodeInclusionPolicyIgnore)
@@ -176,7 +176,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 	}{
 		{"add: has all keys", pod, nil, both, fwk.Queue},
 		{"add: lacks a key", pod, nil, onlyZone, fwk.QueueSkip},
-		{"add: lacks the key of a soft constraint", web(constraint(1, zone, hard), constraint(1, host, soft)), nil, onlyZone, fwk.Queue},
+		{"add: lacks the key of a soft constraint", web(constraintOn(1, zone, hard), constraintOn(1, host, soft)), nil, onlyZone, fwk.Queue},
 		{"add: no constraints", withoutConstraints, nil, none, fwk.Queue},
 		{"delete: has all keys", pod, both, nil, fwk.Queue},
 		{"delete: lacks a key", pod, onlyZone, nil, fwk.QueueSkip},
@@ -208,7 +208,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 }
 
 func TestHintsOfSelectorsThatDoNotParse(t *testing.T) {
-	invalid := web(constraint(1, zone, hard, selectingInvalid))
+	invalid := web(constraintOn(1, zone, hard, selectingInvalid))
 	placed := with(invalid, fixture.OnNode("n1"))
 	pl := newPlugin(t, nil, nil)
 	for name, ask := range map[string]func() (fwk.QueueingHint, error){

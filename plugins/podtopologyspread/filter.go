@@ -44,7 +44,7 @@ func (s *preFilterState) Clone() fwk.StateData {
 
 // PreFilter implements fwk.PreFilterPlugin: it brings the counts of the pods on all nodes up to date. It skips a pod
 // without hard constraints.
-func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	snapshot, lasting := topology.IndexedNodesOf(pl.handle.SnapshotSharedLister(), nodes)
 	table, err := pl.tableFor(pod, v1.DoNotSchedule, snapshot, lasting)
 	if err != nil {
@@ -67,15 +67,15 @@ func (pl *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return pl }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return pl }
 
 // AddPod implements fwk.PreFilterExtensions.
-func (pl *Plugin) AddPod(_ context.Context, state fwk.CycleState, _ *v1.Pod, added fwk.PodInfo, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) AddPod(_ context.Context, state fwk.CycleState, _ *v1.Pod, added fwk.PodInfo, nodeInfo fwk.NodeInfo) *fwk.Status {
 	return changeCounts(state, added.GetPod(), nodeInfo.Node(), 1)
 }
 
 // RemovePod implements fwk.PreFilterExtensions.
-func (pl *Plugin) RemovePod(_ context.Context, state fwk.CycleState, _ *v1.Pod, removed fwk.PodInfo, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) RemovePod(_ context.Context, state fwk.CycleState, _ *v1.Pod, removed fwk.PodInfo, nodeInfo fwk.NodeInfo) *fwk.Status {
 	return changeCounts(state, removed.GetPod(), nodeInfo.Node(), -1)
 }
 
@@ -171,7 +171,7 @@ func (s *preFilterState) changed(constraint int, domain int32) bool {
 
 // Filter implements fwk.FilterPlugin. It is the domain of the node that counts, whether or not the node itself does; a
 // domain that is not known has no pods.
-func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	spread, err := statedata.Read[*preFilterState](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -181,17 +181,17 @@ func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, nod
 		c := &spread.constraints[i]
 		domain, ok := labels[c.topologyKey]
 		if !ok {
-			return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonLabel)
+			return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonLabel)
 		}
 		if spread.pods(i, domain)+spread.self[i]-spread.fewest(i) > c.maxSkew {
-			return fwk.NewStatus(fwk.Unschedulable, ReasonSkew)
+			return fwk.NewStatus(fwk.Unschedulable, reasonSkew)
 		}
 	}
 	return nil
 }
 
 // FilterBatch implements framework.BatchFilterPlugin.
-func (pl *Plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, statuses []*fwk.Status) *fwk.Status {
+func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, statuses []*fwk.Status) *fwk.Status {
 	spread, err := statedata.Read[*preFilterState](state, preFilterKey)
 	if err != nil {
 		return fwk.AsStatus(err)

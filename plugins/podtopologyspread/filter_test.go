@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 )
 
 const (
@@ -48,40 +47,40 @@ func runFilterTests(t *testing.T, tests []filterTest) {
 
 func TestFilter(t *testing.T) {
 	runFilterTests(t, []filterTest{
-		{"clean cluster", web(constraint(1, zone, hard)), fourNodes("|||"), allOK},
-		{"one constraint on zones", web(constraint(1, zone, hard)), fourNodes("web web | web | web |"), firstZoneFull},
-		{"one constraint on zones, two too many", web(constraint(2, zone, hard)), fourNodes("web web | web | web |"), firstZoneFull},
-		{"one constraint on zones, larger skew", web(constraint(3, zone, hard)), fourNodes("web web | web | web |"), allOK},
-		{"one constraint on zones, as many in each", web(constraint(1, zone, hard)), fourNodes("web |web | web| web "), allOK},
-		{"one constraint on nodes", web(constraint(1, host, hard)), fourNodes("web web | web | | web web web"), "n1=skew n2=skew n3=ok n4=skew"},
-		{"other pods don't count", web(constraint(1, zone, hard)), fourNodes("web db db | db | | "), "n1=skew n2=skew n3=ok n4=ok"},
+		{"clean cluster", web(constraintOn(1, zone, hard)), fourNodes("|||"), allOK},
+		{"one constraint on zones", web(constraintOn(1, zone, hard)), fourNodes("web web | web | web |"), firstZoneFull},
+		{"one constraint on zones, two too many", web(constraintOn(2, zone, hard)), fourNodes("web web | web | web |"), firstZoneFull},
+		{"one constraint on zones, larger skew", web(constraintOn(3, zone, hard)), fourNodes("web web | web | web |"), allOK},
+		{"one constraint on zones, as many in each", web(constraintOn(1, zone, hard)), fourNodes("web |web | web| web "), allOK},
+		{"one constraint on nodes", web(constraintOn(1, host, hard)), fourNodes("web web | web | | web web web"), "n1=skew n2=skew n3=ok n4=skew"},
+		{"other pods don't count", web(constraintOn(1, zone, hard)), fourNodes("web db db | db | | "), "n1=skew n2=skew n3=ok n4=ok"},
 		{
-			"the pod itself is not selected: it does not count", web(constraint(1, zone, hard, selecting("app", "db"))),
+			"the pod itself is not selected: it does not count", web(constraintOn(1, zone, hard, selecting("app", "db"))),
 			fourNodes("db |||"), allOK,
 		},
 		{
-			"the pod itself is not selected, but too many others are", web(constraint(1, zone, hard, selecting("app", "db"))),
+			"the pod itself is not selected, but too many others are", web(constraintOn(1, zone, hard, selecting("app", "db"))),
 			fourNodes("db | db ||"), firstZoneFull,
 		},
 		{
-			"two constraints: both must be met", web(constraint(1, zone, hard), constraint(1, host, hard)),
+			"two constraints: both must be met", web(constraintOn(1, zone, hard), constraintOn(1, host, hard)),
 			fourNodes("web web | web | web web |"), "n1=skew n2=skew n3=skew n4=ok",
 		},
 		{
-			"two constraints: no node meets both", web(constraint(1, zone, hard), constraint(1, host, hard)),
+			"two constraints: no node meets both", web(constraintOn(1, zone, hard), constraintOn(1, host, hard)),
 			fourNodes("web web || web | web web "), "n1=skew n2=ok n3=skew n4=skew",
 		},
 		{
-			"two constraints with different selectors", web(constraint(1, zone, hard), constraint(1, host, hard, selecting("app", "db"))),
+			"two constraints with different selectors", web(constraintOn(1, zone, hard), constraintOn(1, host, hard, selecting("app", "db"))),
 			fourNodes("web db db | | db | web"), "n1=skew n2=ok n3=ok n4=ok",
 		},
 		{
-			"two constraints with the same key", web(constraint(1, zone, hard), constraint(1, zone, hard, selecting("app", "db"))),
+			"two constraints with the same key", web(constraintOn(1, zone, hard), constraintOn(1, zone, hard, selecting("app", "db"))),
 			fourNodes("db db ||| web"), "n1=skew n2=skew n3=skew n4=skew",
 		},
-		{"null selector: matches nothing", web(constraint(1, zone, hard, selectingNothing)), fourNodes("web web | web ||"), allOK},
-		{"empty selector: matches everything, counts nothing", web(constraint(1, zone, hard, selecting())), fourNodes("web web | web ||"), allOK},
-		{"soft constraints don't filter", web(constraint(3, zone, hard), constraint(1, host, soft)), fourNodes("web web |||"), allOK},
+		{"null selector: matches nothing", web(constraintOn(1, zone, hard, selectingNothing)), fourNodes("web web | web ||"), allOK},
+		{"empty selector: matches everything, counts nothing", web(constraintOn(1, zone, hard, selecting())), fourNodes("web web | web ||"), allOK},
+		{"soft constraints don't filter", web(constraintOn(3, zone, hard), constraintOn(1, host, soft)), fourNodes("web web |||"), allOK},
 	})
 }
 
@@ -94,7 +93,7 @@ func TestFilterCountsOnlySomePods(t *testing.T) {
 		return nodes
 	}
 	terminating := func(pod *v1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }
-	pod := web(constraint(1, zone, hard))
+	pod := web(constraintOn(1, zone, hard))
 	runFilterTests(t, []filterTest{
 		{"same namespace", pod, crowded(), firstZoneFull},
 		{"namespace mismatch", pod, crowded(inNamespace("other")), allOK},
@@ -105,34 +104,36 @@ func TestFilterCountsOnlySomePods(t *testing.T) {
 func TestFilterMissingLabels(t *testing.T) {
 	noZone := func(apps ...string) *framework.NodeInfo { return node("n9", "", apps...) }
 	noHost := func(apps ...string) *framework.NodeInfo {
-		return nodeWith("n9", labels(zone, "z1"), apps...)
+		return nodeWith("n9", labelMap(zone, "z1"), apps...)
 	}
-	emptyZone := func(apps ...string) *framework.NodeInfo { return nodeWith("n9", labels(host, "n9", zone, ""), apps...) }
+	emptyZone := func(apps ...string) *framework.NodeInfo {
+		return nodeWith("n9", labelMap(host, "n9", zone, ""), apps...)
+	}
 	runFilterTests(t, []filterTest{
 		{
-			"a node without the label", web(constraint(1, zone, hard)), append(fourNodes("web |||"), noZone("web")),
+			"a node without the label", web(constraintOn(1, zone, hard)), append(fourNodes("web |||"), noZone("web")),
 			"n1=skew n2=skew n3=ok n4=ok n9=label",
 		},
 		{
-			"a node without the second label counts for neither", web(constraint(1, zone, hard), constraint(5, host, hard)),
+			"a node without the second label counts for neither", web(constraintOn(1, zone, hard), constraintOn(5, host, hard)),
 			append(fourNodes("|||"), noHost("web", "web")), allOK + " n9=label",
 		},
 		{
-			"too many pods are found before a missing second label", web(constraint(1, zone, hard), constraint(5, host, hard)),
+			"too many pods are found before a missing second label", web(constraintOn(1, zone, hard), constraintOn(5, host, hard)),
 			append(fourNodes("web |||"), noHost()), "n1=skew n2=skew n3=ok n4=ok n9=skew",
 		},
 		{
-			"an empty value is a domain", web(constraint(1, zone, hard)), append(fourNodes("|||"), emptyZone("web")),
+			"an empty value is a domain", web(constraintOn(1, zone, hard)), append(fourNodes("|||"), emptyZone("web")),
 			allOK + " n9=skew",
 		},
-		{"no node has the label", web(constraint(1, "rack", hard)), fourNodes("|||"), "n1=label n2=label n3=label n4=label"},
-		{"no nodes", web(constraint(1, zone, hard)), nil, ""},
+		{"no node has the label", web(constraintOn(1, "rack", hard)), fourNodes("|||"), "n1=label n2=label n3=label n4=label"},
+		{"no nodes", web(constraintOn(1, zone, hard)), nil, ""},
 	})
 }
 
 func TestFilterNodeInclusionPolicies(t *testing.T) {
 	zoneConstraint := func(changes ...func(*v1.TopologySpreadConstraint)) *v1.Pod {
-		return web(constraint(1, zone, hard, changes...))
+		return web(constraintOn(1, zone, hard, changes...))
 	}
 	inFirst := nodeSelector(zone, "z1")
 	noSuchNode := func(pod *v1.Pod) {
@@ -167,7 +168,7 @@ func TestFilterNodeInclusionPolicies(t *testing.T) {
 		{"node taints: Honor, comparison operators are off", with(zoneConstraint(taintsPolicy(honor)), greater), tainted(v1.TaintEffectNoSchedule), allOK},
 		{"node taints: Honor, cordoned without a taint", zoneConstraint(taintsPolicy(honor)), secondZone(fixture.Cordoned), firstZoneFull},
 		{
-			"policies are those of each constraint", with(web(constraint(1, zone, hard, affinityPolicy(ignore)), constraint(2, host, hard)), inFirst),
+			"policies are those of each constraint", with(web(constraintOn(1, zone, hard, affinityPolicy(ignore)), constraintOn(2, host, hard)), inFirst),
 			fourNodes("web web web ||| web"), "n1=skew n2=skew n3=ok n4=ok",
 		},
 	})
@@ -175,26 +176,26 @@ func TestFilterNodeInclusionPolicies(t *testing.T) {
 
 func TestFilterMinDomains(t *testing.T) {
 	const noneOK = "n1=skew n2=skew n3=skew n4=skew"
-	pod := func(n int32) *v1.Pod { return web(constraint(1, zone, hard, minDomains(n))) }
+	pod := func(n int32) *v1.Pod { return web(constraintOn(1, zone, hard, minDomains(n))) }
 	runFilterTests(t, []filterTest{
-		{"minDomains not set", web(constraint(1, zone, hard)), fourNodes("web || web |"), allOK},
+		{"minDomains not set", web(constraintOn(1, zone, hard)), fourNodes("web || web |"), allOK},
 		{"minDomains below the number of domains", pod(1), fourNodes("web || web |"), allOK},
 		{"minDomains equal to the number of domains", pod(2), fourNodes("web || web |"), allOK},
 		{"minDomains above the number of domains", pod(3), fourNodes("web || web |"), noneOK},
-		{"minDomains above the number of domains, larger skew", web(constraint(2, zone, hard, minDomains(3))), fourNodes("web || web |"), allOK},
+		{"minDomains above the number of domains, larger skew", web(constraintOn(2, zone, hard, minDomains(3))), fourNodes("web || web |"), allOK},
 		{"minDomains above the number of domains, no pods", pod(3), fourNodes("|||"), allOK},
 		{
 			"minDomains counts included domains only", with(pod(2), nodeSelector(zone, "z1")),
 			fourNodes("web | web ||"), firstZoneFull,
 		},
-		{"minDomains on nodes", web(constraint(1, host, hard, minDomains(5))), fourNodes("web |||"), "n1=skew n2=ok n3=ok n4=ok"},
+		{"minDomains on nodes", web(constraintOn(1, host, hard, minDomains(5))), fourNodes("web |||"), "n1=skew n2=ok n3=ok n4=ok"},
 	})
 }
 
 func TestFilterMatchLabelKeys(t *testing.T) {
 	pod := func(changes ...func(*v1.TopologySpreadConstraint)) *v1.Pod {
-		pod := web(constraint(1, zone, hard, changes...))
-		pod.Labels = labels("app", "web", "version", "2")
+		pod := web(constraintOn(1, zone, hard, changes...))
+		pod.Labels = labelMap("app", "web", "version", "2")
 		return pod
 	}
 	// The first zone has two pods of each version, the second one of version 1.
@@ -229,10 +230,10 @@ func TestPreFilter(t *testing.T) {
 		want fwk.Code
 	}{
 		{"no constraints: skip", web(), fwk.Skip},
-		{"only soft constraints: skip", web(constraint(1, zone, soft)), fwk.Skip},
-		{"a hard constraint", web(constraint(1, zone, soft), constraint(1, host, hard)), fwk.Success},
-		{"a selector that does not parse", web(constraint(1, zone, hard, selectingInvalid)), fwk.Error},
-		{"a selector of a soft constraint that does not parse", web(constraint(1, zone, soft, selectingInvalid), constraint(1, zone, hard)), fwk.Success},
+		{"only soft constraints: skip", web(constraintOn(1, zone, soft)), fwk.Skip},
+		{"a hard constraint", web(constraintOn(1, zone, soft), constraintOn(1, host, hard)), fwk.Success},
+		{"a selector that does not parse", web(constraintOn(1, zone, hard, selectingInvalid)), fwk.Error},
+		{"a selector of a soft constraint that does not parse", web(constraintOn(1, zone, soft, selectingInvalid), constraintOn(1, zone, hard)), fwk.Success},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -246,7 +247,7 @@ func TestPreFilter(t *testing.T) {
 	t.Run("canceled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		pod := web(constraint(1, zone, hard))
+		pod := web(constraintOn(1, zone, hard))
 		if _, status := newPlugin(t, nil, nil).PreFilter(ctx, framework.NewCycleState(), pod, asLister(fourNodes("|||"))); !status.IsError() {
 			t.Errorf("got %v, want Error rather than counts of some nodes", status.Code())
 		}
@@ -254,7 +255,7 @@ func TestPreFilter(t *testing.T) {
 }
 
 func TestPreFilterStateMissing(t *testing.T) {
-	pl, state, pod := newPlugin(t, nil, nil), framework.NewCycleState(), web(constraint(1, zone, hard))
+	pl, state, pod := newPlugin(t, nil, nil), framework.NewCycleState(), web(constraintOn(1, zone, hard))
 	info, err := framework.NewPodInfo(pod)
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +276,7 @@ func TestAddAndRemovePod(t *testing.T) {
 	other := func(name string, changes ...func(*v1.Pod)) *v1.Pod {
 		return with(labelled(name, "app", "web"), changes...)
 	}
-	zones := func() *v1.Pod { return web(constraint(1, zone, hard)) }
+	zones := func() *v1.Pod { return web(constraintOn(1, zone, hard)) }
 	type change struct {
 		delta int
 		node  int
@@ -293,17 +294,17 @@ func TestAddAndRemovePod(t *testing.T) {
 		{"RemovePod lowers the minimum", zones(), fourNodes("web || web |"), []change{{remove, 2, other("n3-0")}}, firstZoneFull},
 		{"RemovePod from the fuller domain", zones(), fourNodes("web web || web |"), []change{{remove, 0, other("n1-0")}}, allOK},
 		{
-			"AddPod to domain after domain", web(constraint(1, host, hard)), fourNodes("|||"),
+			"AddPod to domain after domain", web(constraintOn(1, host, hard)), fourNodes("|||"),
 			[]change{{add, 0, other("a")}, {add, 1, other("b")}, {add, 2, other("c")}}, "n1=skew n2=skew n3=skew n4=ok",
 		},
 		{
-			"the minimum is right after changes of several domains", web(constraint(1, host, hard)), fourNodes("| web | web | web web"),
+			"the minimum is right after changes of several domains", web(constraintOn(1, host, hard)), fourNodes("| web | web | web web"),
 			[]change{{add, 0, other("a")}, {add, 0, other("b")}, {add, 1, other("c")}}, "n1=skew n2=skew n3=ok n4=skew",
 		},
 		{
 			// The second constraint is about the same zones, and its changes are in another one.
 			"the minimum is that of the domains that changed for another constraint",
-			web(constraint(1, zone, hard), constraint(9, zone, hard, selecting("app", "db"))),
+			web(constraintOn(1, zone, hard), constraintOn(9, zone, hard, selecting("app", "db"))),
 			[]*framework.NodeInfo{node("n1", "z1"), node("n2", "z2", "web"), node("n3", "z3", "web", "web")},
 			[]change{{add, 0, other("a")}, {add, 0, other("b")}, {add, 0, other("c")}, {add, 1, labelled("d", "app", "db")}},
 			"n1=skew n2=ok n3=skew",
@@ -311,8 +312,8 @@ func TestAddAndRemovePod(t *testing.T) {
 		{"namespace mismatch", zones(), fourNodes("|||"), []change{{add, 0, other("a", inNamespace("other"))}}, allOK},
 		{"other labels", zones(), fourNodes("|||"), []change{{add, 0, labelled("a", "app", "db")}}, allOK},
 		{
-			"a node without a label", web(constraint(1, zone, hard), constraint(9, host, hard)),
-			append(fourNodes("|||"), nodeWith("n9", labels(zone, "z1"))), []change{{add, 4, other("a")}}, allOK + " n9=label",
+			"a node without a label", web(constraintOn(1, zone, hard), constraintOn(9, host, hard)),
+			append(fourNodes("|||"), nodeWith("n9", labelMap(zone, "z1"))), []change{{add, 4, other("a")}}, allOK + " n9=label",
 		},
 		{
 			"a node that is not included", with(zones(), nodeSelector(zone, "z2")), fourNodes("|||"),
@@ -323,7 +324,7 @@ func TestAddAndRemovePod(t *testing.T) {
 			[]change{{add, 0, other("a", func(pod *v1.Pod) { pod.DeletionTimestamp = &metav1.Time{} })}}, firstZoneFull,
 		},
 		{
-			"an empty selector counts when pods are added", web(constraint(1, zone, hard, selecting())), fourNodes("|||"),
+			"an empty selector counts when pods are added", web(constraintOn(1, zone, hard, selecting())), fourNodes("|||"),
 			[]change{{add, 0, other("a")}}, firstZoneFull,
 		},
 	}
@@ -363,7 +364,7 @@ func TestAddAndRemovePod(t *testing.T) {
 // TestAddPodToNewDomain adds pods to a node that PreFilter did not see.
 func TestAddPodToNewDomain(t *testing.T) {
 	nodes := append(fourNodes("|||"), node("n9", "z9"))
-	pl, original, pod := newPlugin(t, list(), nil), framework.NewCycleState(), web(constraint(1, zone, hard))
+	pl, original, pod := newPlugin(t, list(), nil), framework.NewCycleState(), web(constraintOn(1, zone, hard))
 	pl.PreFilter(t.Context(), original, pod, asLister(nodes[:4]))
 	clone := original.Clone()
 	for _, state := range []fwk.CycleState{original, clone} {
@@ -384,7 +385,7 @@ func TestAddPodToNewDomain(t *testing.T) {
 // TestAddPodToNewDomainCountsForMinDomains has a third zone come with a pod that is added, as many as there must be.
 func TestAddPodToNewDomainCountsForMinDomains(t *testing.T) {
 	nodes := append(fourNodes("web || web |"), node("n9", "z9"))
-	pl, state, pod := newPlugin(t, list(), nil), framework.NewCycleState(), web(constraint(1, zone, hard, minDomains(3)))
+	pl, state, pod := newPlugin(t, list(), nil), framework.NewCycleState(), web(constraintOn(1, zone, hard, minDomains(3)))
 	pl.PreFilter(t.Context(), state, pod, asLister(nodes[:4]))
 	if got, want := verdicts(t, pl, state, pod, nodes), "n1=skew n2=skew n3=skew n4=skew n9=ok"; got != want {
 		t.Errorf("before: got %s, want %s", got, want)
@@ -401,14 +402,14 @@ func TestAddPodToNewDomainCountsForMinDomains(t *testing.T) {
 
 // TestFilterBatchAfterChanges asks about all nodes at once after a pod was added to one.
 func TestFilterBatchAfterChanges(t *testing.T) {
-	nodes, pod := fourNodes("|||"), web(constraint(1, zone, hard))
+	nodes, pod := fourNodes("|||"), web(constraintOn(1, zone, hard))
 	var snapshot fixture.IndexedNodes
 	snapshot.Fill(nodes)
-	plugin, err := podtopologyspread.New(t.Context(), list(), &fixture.Handle{Snapshot: &snapshot})
+	built, err := New(t.Context(), list(), &fixture.Handle{Snapshot: &snapshot})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl, state := plugin.(*podtopologyspread.Plugin), framework.NewCycleState()
+	pl, state := built.(*plugin), framework.NewCycleState()
 	list, _ := snapshot.List()
 	_, status := pl.PreFilter(t.Context(), state, pod, list)
 	fixture.CheckStatus(t, status, nil)
@@ -419,14 +420,14 @@ func TestFilterBatchAfterChanges(t *testing.T) {
 	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, pod, info, nodes[0]), nil)
 	statuses := make([]*fwk.Status, len(nodes))
 	fixture.CheckStatus(t, pl.FilterBatch(t.Context(), state, pod, &snapshot, snapshot.ListOrder(), statuses), nil)
-	full := fwk.NewStatus(fwk.Unschedulable, podtopologyspread.ReasonSkew)
+	full := fwk.NewStatus(fwk.Unschedulable, reasonSkew)
 	for i, want := range []*fwk.Status{full, full, nil, nil} {
 		fixture.CheckStatus(t, statuses[i], want)
 	}
 }
 
 func TestAddPodWithoutNode(t *testing.T) {
-	pl, state, pod := newPlugin(t, list(), nil), framework.NewCycleState(), web(constraint(1, zone, hard))
+	pl, state, pod := newPlugin(t, list(), nil), framework.NewCycleState(), web(constraintOn(1, zone, hard))
 	pl.PreFilter(t.Context(), state, pod, asLister(fourNodes("|||")))
 	info, err := framework.NewPodInfo(labelled("a", "app", "web"))
 	if err != nil {

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"fmt"
@@ -17,7 +17,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 )
 
 const (
@@ -31,14 +30,14 @@ func list(constraints ...v1.TopologySpreadConstraint) *configv1.PodTopologySprea
 }
 
 // newPlugin builds a plugin over nodes, which knows the given other objects. Nil are the default arguments.
-func newPlugin(tb testing.TB, args apiruntime.Object, nodes []*framework.NodeInfo, objects ...apiruntime.Object) *podtopologyspread.Plugin {
+func newPlugin(tb testing.TB, args apiruntime.Object, nodes []*framework.NodeInfo, objects ...apiruntime.Object) *plugin {
 	tb.Helper()
 	handle := &fixture.Handle{Nodes: fixture.Nodes{Infos: nodes}, Informers: fixture.Informers(tb, objects...)}
-	plugin, err := podtopologyspread.New(tb.Context(), args, handle)
+	built, err := New(tb.Context(), args, handle)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return plugin.(*podtopologyspread.Plugin)
+	return built.(*plugin)
 }
 
 // node returns a node with its name and a zone, which may be empty for none, as labels, and a pod on it for each app.
@@ -77,7 +76,7 @@ func fourNodes(apps string) []*framework.NodeInfo {
 	return nodes
 }
 
-func labels(pairs ...string) map[string]string {
+func labelMap(pairs ...string) map[string]string {
 	set := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
 		set[pairs[i]] = pairs[i+1]
@@ -86,7 +85,7 @@ func labels(pairs ...string) map[string]string {
 }
 
 func labelled(name string, pairs ...string) *v1.Pod {
-	return fixture.Pod(name, fixture.Labelled(labels(pairs...)))
+	return fixture.Pod(name, fixture.Labelled(labelMap(pairs...)))
 }
 
 // web returns a pod with the label app=web and constraints.
@@ -96,11 +95,11 @@ func web(constraints ...v1.TopologySpreadConstraint) *v1.Pod {
 	return pod
 }
 
-// constraint returns one on the pods with the label app=web.
-func constraint(maxSkew int32, key string, action v1.UnsatisfiableConstraintAction, changes ...func(*v1.TopologySpreadConstraint)) v1.TopologySpreadConstraint {
+// constraintOn returns one on the pods with the label app=web.
+func constraintOn(maxSkew int32, key string, action v1.UnsatisfiableConstraintAction, changes ...func(*v1.TopologySpreadConstraint)) v1.TopologySpreadConstraint {
 	c := v1.TopologySpreadConstraint{
 		MaxSkew: maxSkew, TopologyKey: key, WhenUnsatisfiable: action,
-		LabelSelector: &metav1.LabelSelector{MatchLabels: labels("app", "web")},
+		LabelSelector: &metav1.LabelSelector{MatchLabels: labelMap("app", "web")},
 	}
 	for _, change := range changes {
 		change(&c)
@@ -111,7 +110,7 @@ func constraint(maxSkew int32, key string, action v1.UnsatisfiableConstraintActi
 // selecting replaces the selector of a constraint; pairs are labels.
 func selecting(pairs ...string) func(*v1.TopologySpreadConstraint) {
 	return func(c *v1.TopologySpreadConstraint) {
-		c.LabelSelector = &metav1.LabelSelector{MatchLabels: labels(pairs...)}
+		c.LabelSelector = &metav1.LabelSelector{MatchLabels: labelMap(pairs...)}
 	}
 }
 
@@ -151,7 +150,7 @@ func inNamespace(namespace string) func(*v1.Pod) {
 }
 
 func nodeSelector(pairs ...string) func(*v1.Pod) {
-	return func(pod *v1.Pod) { pod.Spec.NodeSelector = labels(pairs...) }
+	return func(pod *v1.Pod) { pod.Spec.NodeSelector = labelMap(pairs...) }
 }
 
 func controlledBy(apiVersion, kind, name string) func(*v1.Pod) {
@@ -169,7 +168,7 @@ func asLister(nodes []*framework.NodeInfo) []fwk.NodeInfo {
 }
 
 // verdicts filters nodes and writes what came out: ok, skew (not now) or label (never, because the label is missing).
-func verdicts(t *testing.T, pl *podtopologyspread.Plugin, state fwk.CycleState, pod *v1.Pod, nodes []*framework.NodeInfo) string {
+func verdicts(t *testing.T, pl *plugin, state fwk.CycleState, pod *v1.Pod, nodes []*framework.NodeInfo) string {
 	t.Helper()
 	var words []string
 	for _, info := range nodes {

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"fmt"
@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 )
 
 // TestTablesFollowHistory compares a plugin that keeps tables from pod to pod with one that counts everything again.
@@ -38,20 +37,20 @@ func TestTablesFollowHistory(t *testing.T) {
 		}
 		objects := fixture.Informers(t, &v1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"},
-			Spec:       v1.ServiceSpec{Selector: labels("app", "web")},
+			Spec:       v1.ServiceSpec{Selector: labelMap("app", "web")},
 		})
-		plugin := func(handle *fixture.Handle) *podtopologyspread.Plugin {
+		newCounting := func(handle *fixture.Handle) *plugin {
 			handle.Informers = objects
-			pl, err := podtopologyspread.New(t.Context(), nil, handle)
+			pl, err := New(t.Context(), nil, handle)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return pl.(*podtopologyspread.Plugin)
+			return pl.(*plugin)
 		}
-		veteran := plugin(&fixture.Handle{Snapshot: &h.Nodes})
+		veteran := newCounting(&fixture.Handle{Snapshot: &h.Nodes})
 		for i := range 150 {
 			h.Step()
-			newcomer := plugin(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Nodes.Infos()}})
+			newcomer := newCounting(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Nodes.Infos()}})
 			some, mixed := fixture.CheckDecisions(t, veteran, newcomer, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
 			rejected, between = rejected+some, between+mixed
 		}

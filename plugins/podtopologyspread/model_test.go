@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ import (
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
 func randomLabels(random *rand.Rand) map[string]string {
-	set := labels("app", pick(random, "web", "web", "db"))
+	set := labelMap("app", pick(random, "web", "web", "db"))
 	if random.IntN(3) == 0 {
 		set["version"] = pick(random, "1", "2")
 	}
@@ -34,7 +34,7 @@ func randomPod(random *rand.Rand, name string) *v1.Pod {
 	pod := fixture.Pod(name, fixture.Labelled(randomLabels(random)))
 	pod.Namespace = pick(random, "default", "default", "default", "other")
 	for range random.IntN(3) {
-		c := constraint(int32(1+random.IntN(2)), pick(random, zone, host, "rack"), pick(random, hard, hard, soft))
+		c := constraintOn(int32(1+random.IntN(2)), pick(random, zone, host, "rack"), pick(random, hard, hard, soft))
 		selecting("app", pick(random, "web", "db"))(&c)
 		if random.IntN(4) == 0 {
 			matchingKeys("version")(&c)

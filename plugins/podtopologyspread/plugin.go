@@ -38,29 +38,29 @@ import (
 const Name = "PodTopologySpread"
 
 const (
-	// ReasonSkew is why a node is rejected whose domain has too many of the pods already.
-	ReasonSkew = "node(s) didn't match pod topology spread constraints"
-	// ReasonLabel is why a node is rejected that is in no domain, because it lacks the label.
-	ReasonLabel = ReasonSkew + " (missing required label)"
+	// reasonSkew is why a node is rejected whose domain has too many of the pods already.
+	reasonSkew = "node(s) didn't match pod topology spread constraints"
+	// reasonLabel is why a node is rejected that is in no domain, because it lacks the label.
+	reasonLabel = reasonSkew + " (missing required label)"
 )
 
 var (
-	_ fwk.PreFilterPlugin         = &Plugin{}
-	_ fwk.PreFilterExtensions     = &Plugin{}
-	_ fwk.FilterPlugin            = &Plugin{}
-	_ fwk.PreScorePlugin          = &Plugin{}
-	_ fwk.ScorePlugin             = &Plugin{}
-	_ fwk.ScoreExtensions         = &Plugin{}
-	_ fwk.EnqueueExtensions       = &Plugin{}
-	_ fwk.SignPlugin              = &Plugin{}
-	_ framework.HintClassPlugin   = &Plugin{}
-	_ framework.ScoreAllPlugin    = &Plugin{}
-	_ framework.BatchFilterPlugin = &Plugin{}
+	_ fwk.PreFilterPlugin         = &plugin{}
+	_ fwk.PreFilterExtensions     = &plugin{}
+	_ fwk.FilterPlugin            = &plugin{}
+	_ fwk.PreScorePlugin          = &plugin{}
+	_ fwk.ScorePlugin             = &plugin{}
+	_ fwk.ScoreExtensions         = &plugin{}
+	_ fwk.EnqueueExtensions       = &plugin{}
+	_ fwk.SignPlugin              = &plugin{}
+	_ framework.HintClassPlugin   = &plugin{}
+	_ framework.ScoreAllPlugin    = &plugin{}
+	_ framework.BatchFilterPlugin = &plugin{}
 )
 
-// Plugin implements PodTopologySpread. It is safe for concurrent use, but the snapshot of its handle must not change while
+// plugin implements PodTopologySpread. It is safe for concurrent use, but the snapshot of its handle must not change while
 // a scheduling cycle runs.
-type Plugin struct {
+type plugin struct {
 	handle fwk.Handle
 	// defaults are the constraints of pods without any; systemDefaults is set if they are not those of the arguments.
 	defaults       []v1.TopologySpreadConstraint
@@ -87,11 +87,11 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if handle == nil {
 		return nil, fmt.Errorf("plugin %s needs a handle", Name)
 	}
-	pl := &Plugin{
+	pl := &plugin{
 		handle:     handle,
 		defaults:   args.DefaultConstraints,
-		lacksLabel: fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonLabel).WithPlugin(Name),
-		skewed:     fwk.NewStatus(fwk.Unschedulable, ReasonSkew).WithPlugin(Name),
+		lacksLabel: fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonLabel).WithPlugin(Name),
+		skewed:     fwk.NewStatus(fwk.Unschedulable, reasonSkew).WithPlugin(Name),
 	}
 	if args.DefaultingType == configv1.SystemDefaulting {
 		pl.defaults, pl.systemDefaults = systemConstraints(), true
@@ -117,4 +117,4 @@ func systemConstraints() []v1.TopologySpreadConstraint {
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"strings"
@@ -13,13 +13,12 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 )
 
 func TestNew(t *testing.T) {
 	with := &fixture.Handle{Informers: fixture.Informers(t)}
 	without := &fixture.Handle{}
-	valid := constraint(1, zone, hard, selectingNothing)
+	valid := constraintOn(1, zone, hard, selectingNothing)
 	tests := []struct {
 		name    string
 		args    apiruntime.Object
@@ -38,12 +37,12 @@ func TestNew(t *testing.T) {
 				DefaultingType: configv1.SystemDefaulting, DefaultConstraints: []v1.TopologySpreadConstraint{valid},
 			}, with, "defaultingType",
 		},
-		{"a selector in the list", list(constraint(1, zone, hard)), with, "labelSelector"},
+		{"a selector in the list", list(constraintOn(1, zone, hard)), with, "labelSelector"},
 		{"args of another plugin", &configv1.NodeAffinityArgs{}, with, "want args to be of type PodTopologySpreadArgs"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := podtopologyspread.New(t.Context(), tt.args, tt.handle)
+			_, err := New(t.Context(), tt.args, tt.handle)
 			if tt.wantErr == "" && err != nil {
 				t.Errorf("got error %v", err)
 			}

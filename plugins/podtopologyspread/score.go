@@ -34,7 +34,7 @@ func (s *preScoreState) Clone() fwk.StateData { return s }
 
 // PreScore implements fwk.PreScorePlugin: it brings the counts of the pods on all nodes up to date. It skips a pod without
 // soft constraints.
-func (pl *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, candidates []fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, candidates []fwk.NodeInfo) *fwk.Status {
 	snapshot := pl.handle.SnapshotSharedLister()
 	if snapshot == nil {
 		return fwk.NewStatus(fwk.Skip)
@@ -104,7 +104,7 @@ func (c *constraint) rawScore(pods int64, weight float64) float64 {
 }
 
 // Score implements fwk.ScorePlugin: the weighted number of pods in the domains of the node. Fewer are better.
-func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+func (pl *plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
 	spread, err := statedata.Read[*preScoreState](state, preScoreKey)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
@@ -144,11 +144,11 @@ func rounded(score float64) int64 {
 }
 
 // ScoreExtensions implements fwk.ScorePlugin.
-func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
+func (pl *plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
 
 // NormalizeScore implements fwk.ScoreExtensions: the node with the fewest pods gets 100, one that lacks a topology key
 // gets 0.
-func (pl *Plugin) NormalizeScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
+func (pl *plugin) NormalizeScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
 	spread, err := statedata.Read[*preScoreState](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)

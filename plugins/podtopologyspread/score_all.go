@@ -17,7 +17,7 @@ import (
 )
 
 // PreScoreAll implements framework.ScoreAllPlugin.
-func (pl *Plugin) PreScoreAll(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot) *fwk.Status {
+func (pl *plugin) PreScoreAll(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot) *fwk.Status {
 	table, err := pl.tableFor(pod, v1.ScheduleAnyway, nodes, true)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -30,7 +30,7 @@ func (pl *Plugin) PreScoreAll(_ context.Context, state fwk.CycleState, pod *v1.P
 }
 
 // ScoreAll implements framework.ScoreAllPlugin.
-func (pl *Plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
+func (pl *plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
 	spread, err := statedata.Read[*preScoreState](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)

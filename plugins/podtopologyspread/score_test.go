@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"context"
@@ -15,11 +15,10 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 )
 
 // score runs PreScore, Score and NormalizeScore on candidates and returns the scores before and after normalising.
-func score(t *testing.T, pl *podtopologyspread.Plugin, pod *v1.Pod, candidates []*framework.NodeInfo) (raw, final []int64) {
+func score(t *testing.T, pl *plugin, pod *v1.Pod, candidates []*framework.NodeInfo) (raw, final []int64) {
 	t.Helper()
 	state := framework.NewCycleState()
 	fixture.CheckStatus(t, pl.PreScore(t.Context(), state, pod, asLister(candidates)), nil)
@@ -56,10 +55,10 @@ func TestScore(t *testing.T) {
 		return nodes
 	}
 	hostConstraint := func(maxSkew int32, changes ...func(*v1.TopologySpreadConstraint)) *v1.Pod {
-		return web(constraint(maxSkew, host, soft, changes...))
+		return web(constraintOn(maxSkew, host, soft, changes...))
 	}
 	zoneConstraint := func(maxSkew int32, changes ...func(*v1.TopologySpreadConstraint)) *v1.Pod {
-		return web(constraint(maxSkew, zone, soft, changes...))
+		return web(constraintOn(maxSkew, zone, soft, changes...))
 	}
 	tests := []scoreTest{
 		{name: "no pods: all are best", pod: hostConstraint(1), nodes: fourNodes("|||"), raw: []int64{0, 0, 0, 0}, final: []int64{100, 100, 100, 100}},
@@ -68,7 +67,7 @@ func TestScore(t *testing.T) {
 		{name: "nodes, maxSkew 3: two more", pod: hostConstraint(3), nodes: three(), raw: []int64{5, 4, 2}, final: []int64{40, 60, 100}},
 		{name: "zones: 4.159, 4.159, 0", pod: zoneConstraint(1), nodes: three(), raw: []int64{4, 4, 0}, final: []int64{0, 0, 100}},
 		{
-			name: "zones and nodes: 4.159+3.219, 4.159+1.609, 0", pod: web(constraint(1, zone, soft), constraint(1, host, soft)),
+			name: "zones and nodes: 4.159+3.219, 4.159+1.609, 0", pod: web(constraintOn(1, zone, soft), constraintOn(1, host, soft)),
 			nodes: three(), raw: []int64{7, 6, 0}, final: []int64{0, 14, 100},
 		},
 		{name: "all equal", pod: zoneConstraint(1), nodes: fourNodes("web | web | web web |"), raw: []int64{3, 3, 3, 3}, final: []int64{100, 100, 100, 100}},
@@ -102,7 +101,7 @@ func TestScore(t *testing.T) {
 			nodes: three(), raw: []int64{1, 1, 0}, final: []int64{0, 0, 100},
 		},
 		{
-			name: "hard constraints don't score", pod: web(constraint(1, zone, hard), constraint(1, host, soft)),
+			name: "hard constraints don't score", pod: web(constraintOn(1, zone, hard), constraintOn(1, host, soft)),
 			nodes: three(), raw: []int64{3, 2, 0}, final: []int64{0, 33, 100},
 		},
 	}
@@ -128,21 +127,21 @@ func runScoreTests(t *testing.T, args apiruntime.Object, tests []scoreTest, obje
 }
 
 func TestScoreMissingKeys(t *testing.T) {
-	noHost := nodeWith("n9", labels(zone, "z1"), "web", "web", "web")
+	noHost := nodeWith("n9", labelMap(zone, "z1"), "web", "web", "web")
 	noZone := node("n8", "", "web")
 	runScoreTests(t, nil, []scoreTest{
 		{
 			// n1 and n2 are two domains of each kind: 3*1.386 + 3*1.386 = 8.318.
-			name: "a node that lacks a key gets nothing and does not count", pod: web(constraint(1, zone, soft), constraint(1, host, soft)),
+			name: "a node that lacks a key gets nothing and does not count", pod: web(constraintOn(1, zone, soft), constraintOn(1, host, soft)),
 			nodes: []*framework.NodeInfo{node("n1", "z1", "web", "web", "web"), noHost, node("n2", "z2")},
 			raw:   []int64{8, 0, 0}, final: []int64{0, 0, 100},
 		},
 		{
-			name: "all nodes lack the key", pod: web(constraint(1, "rack", soft)), nodes: fourNodes("web |||"),
+			name: "all nodes lack the key", pod: web(constraintOn(1, "rack", soft)), nodes: fourNodes("web |||"),
 			raw: []int64{0, 0, 0, 0}, final: []int64{0, 0, 0, 0},
 		},
 		{
-			name: "the best of those that have it gets all", pod: web(constraint(2, zone, soft)),
+			name: "the best of those that have it gets all", pod: web(constraintOn(2, zone, soft)),
 			nodes: []*framework.NodeInfo{noZone, node("n1", "z1"), node("n2", "z2", "web")},
 			raw:   []int64{0, 1, 2}, final: []int64{0, 100, 50},
 		},
@@ -151,7 +150,7 @@ func TestScoreMissingKeys(t *testing.T) {
 
 // TestScoreSystemDefaults has the constraints of the system: nodes with maxSkew 3, zones with maxSkew 5.
 func TestScoreSystemDefaults(t *testing.T) {
-	ofWeb := service("s", labels("app", "web"))
+	ofWeb := service("s", labelMap("app", "web"))
 	runScoreTests(t, nil, []scoreTest{
 		{
 			// Two domains of each kind: 2*1.386+2 + 2*1.386+4 = 11.545, and 2+4.
@@ -173,12 +172,12 @@ func TestScoreSystemDefaults(t *testing.T) {
 			// Three nodes, ln 5; zones "" and z1, ln 4. The pods of n2 count for the zone of n1: 2 + 2*1.386+4 = 8.773;
 			// n2: 2*1.609+2 = 5.219; n3: 2 + 4.
 			name: "nodes without a zone label count as one zone with the empty name", pod: web(),
-			nodes: []*framework.NodeInfo{nodeWith("n1", labels(host, "n1", zone, "")), node("n2", "", "web", "web"), node("n3", "z1")},
+			nodes: []*framework.NodeInfo{nodeWith("n1", labelMap(host, "n1", zone, "")), node("n2", "", "web", "web"), node("n3", "z1")},
 			raw:   []int64{9, 5, 6}, final: []int64{55, 100, 88},
 		},
 	}, ofWeb)
 	t.Run("of the profile, nodes without a key get nothing", func(t *testing.T) {
-		runScoreTests(t, list(constraint(1, zone, soft, selectingNothing)), []scoreTest{{
+		runScoreTests(t, list(constraintOn(1, zone, soft, selectingNothing)), []scoreTest{{
 			name: "list", pod: web(), nodes: []*framework.NodeInfo{node("n1", ""), node("n2", "z1", "web"), node("n3", "z2")},
 			raw: []int64{0, 1, 0}, final: []int64{0, 0, 100},
 		}}, ofWeb)
@@ -193,11 +192,11 @@ func TestPreScore(t *testing.T) {
 		nodes []*framework.NodeInfo
 		want  fwk.Code
 	}{
-		{"no nodes: skip", web(constraint(1, zone, soft)), nil, fwk.Skip},
+		{"no nodes: skip", web(constraintOn(1, zone, soft)), nil, fwk.Skip},
 		{"no constraints and no owner: skip", web(), some, fwk.Skip},
-		{"only hard constraints: skip", web(constraint(1, zone, hard)), some, fwk.Skip},
-		{"a soft constraint", web(constraint(1, zone, soft)), some, fwk.Success},
-		{"a selector that does not parse", web(constraint(1, zone, soft, selectingInvalid)), some, fwk.Error},
+		{"only hard constraints: skip", web(constraintOn(1, zone, hard)), some, fwk.Skip},
+		{"a soft constraint", web(constraintOn(1, zone, soft)), some, fwk.Success},
+		{"a selector that does not parse", web(constraintOn(1, zone, soft, selectingInvalid)), some, fwk.Error},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -210,18 +209,18 @@ func TestPreScore(t *testing.T) {
 	t.Run("canceled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		status := newPlugin(t, nil, some).PreScore(ctx, framework.NewCycleState(), web(constraint(1, zone, soft)), asLister(some))
+		status := newPlugin(t, nil, some).PreScore(ctx, framework.NewCycleState(), web(constraintOn(1, zone, soft)), asLister(some))
 		if !status.IsError() {
 			t.Errorf("got %v, want Error", status.Code())
 		}
 	})
 	t.Run("snapshot fails", func(t *testing.T) {
 		handle := &fixture.Handle{Nodes: fixture.Nodes{Err: errors.New("broken")}, Informers: fixture.Informers(t)}
-		plugin, err := podtopologyspread.New(t.Context(), nil, handle)
+		built, err := New(t.Context(), nil, handle)
 		if err != nil {
 			t.Fatal(err)
 		}
-		status := plugin.(fwk.PreScorePlugin).PreScore(t.Context(), framework.NewCycleState(), web(constraint(1, zone, soft)), nil)
+		status := built.(fwk.PreScorePlugin).PreScore(t.Context(), framework.NewCycleState(), web(constraintOn(1, zone, soft)), nil)
 		if !status.IsError() {
 			t.Errorf("got %v, want Error", status.Code())
 		}
@@ -229,7 +228,7 @@ func TestPreScore(t *testing.T) {
 }
 
 func TestScoreStateMissing(t *testing.T) {
-	pl, state, pod := newPlugin(t, nil, nil), framework.NewCycleState(), web(constraint(1, zone, soft))
+	pl, state, pod := newPlugin(t, nil, nil), framework.NewCycleState(), web(constraintOn(1, zone, soft))
 	if _, status := pl.Score(t.Context(), state, pod, node("n1", "z1")); !status.IsError() {
 		t.Errorf("Score: got %v, want Error", status.Code())
 	}

@@ -20,7 +20,7 @@ const (
 
 // SignPod implements fwk.SignPlugin. A pod that constraints may apply to is refused: how many pods there are in a domain
 // changes with every pod that is placed. To other pods the plugin does nothing, and there is nothing to sign.
-func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	if len(pod.Spec.TopologySpreadConstraints) > 0 {
 		return nil, fwk.NewStatus(fwk.Unschedulable, reasonOwnConstraints)
 	}
@@ -54,7 +54,7 @@ type hintConstraint struct {
 // HintClass implements framework.HintClassPlugin: pods of a namespace are alike if their own hard constraints have the
 // same topology keys, selectors and policies; if they have none at all and the profile has some, if they have the same
 // labels and the same controller. They also have to require the same of nodes.
-func (pl *Plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
+func (pl *plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
 	alike := hintClass{Namespace: pod.Namespace}
 	for i := range pod.Spec.TopologySpreadConstraints {
 		written := &pod.Spec.TopologySpreadConstraints[i]

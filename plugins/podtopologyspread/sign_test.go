@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"fmt"
@@ -13,7 +13,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 )
 
 func TestSignPod(t *testing.T) {
@@ -25,10 +24,10 @@ func TestSignPod(t *testing.T) {
 		pod  *v1.Pod
 		want *fwk.Status
 	}{
-		{"own constraints", list(), web(constraint(1, zone, soft)), own},
-		{"own constraints and those of the system", nil, web(constraint(1, zone, hard)), own},
+		{"own constraints", list(), web(constraintOn(1, zone, soft)), own},
+		{"own constraints and those of the system", nil, web(constraintOn(1, zone, hard)), own},
 		{"constraints of the system", nil, web(), byDefault},
-		{"constraints of the profile", list(constraint(1, zone, hard, selectingNothing)), web(), byDefault},
+		{"constraints of the profile", list(constraintOn(1, zone, hard, selectingNothing)), web(), byDefault},
 		{"no constraints", list(), web(), nil},
 	}
 	for _, tt := range tests {
@@ -43,8 +42,8 @@ func TestSignPod(t *testing.T) {
 }
 
 func TestHintClass(t *testing.T) {
-	zones := constraint(1, zone, hard)
-	defaults := list(constraint(1, zone, hard, selectingNothing))
+	zones := constraintOn(1, zone, hard)
+	defaults := list(constraintOn(1, zone, hard, selectingNothing))
 	owned := controlledBy("apps/v1", "ReplicaSet", "o")
 	tests := []struct {
 		name  string
@@ -53,26 +52,26 @@ func TestHintClass(t *testing.T) {
 		alike bool
 	}{
 		{"same constraints", nil, web(zones), web(zones), true},
-		{"other labels don't matter with own constraints", nil, web(zones), with(web(zones), fixture.Labelled(labels("app", "db"))), true},
-		{"soft constraints don't matter", nil, web(zones), web(zones, constraint(1, host, soft)), true},
-		{"the skew does not matter", nil, web(zones), web(constraint(2, zone, hard)), true},
+		{"other labels don't matter with own constraints", nil, web(zones), with(web(zones), fixture.Labelled(labelMap("app", "db"))), true},
+		{"soft constraints don't matter", nil, web(zones), web(zones, constraintOn(1, host, soft)), true},
+		{"the skew does not matter", nil, web(zones), web(constraintOn(2, zone, hard)), true},
 		{"tolerations don't matter", nil, web(zones), with(web(zones), fixture.Tolerating(v1.Toleration{Key: "k"})), true},
 		{"other namespace", nil, web(zones), with(web(zones), inNamespace("other")), false},
-		{"other key", nil, web(zones), web(constraint(1, host, hard)), false},
-		{"other selector", nil, web(zones), web(constraint(1, zone, hard, selecting("app", "db"))), false},
-		{"no selector is not an empty one", nil, web(constraint(1, zone, hard, selectingNothing)), web(constraint(1, zone, hard, selecting())), false},
-		{"other policy for taints", nil, web(zones), web(constraint(1, zone, hard, taintsPolicy(honor))), false},
-		{"a policy as by default", nil, web(zones), web(constraint(1, zone, hard, taintsPolicy(ignore))), true},
-		{"the same values for the keys of labels", nil, web(constraint(1, zone, hard, matchingKeys("app"))),
-			with(web(constraint(1, zone, hard, matchingKeys("app"))), fixture.Labelled(labels("app", "web", "x", "y"))), true},
-		{"other values for the keys of labels", nil, web(constraint(1, zone, hard, matchingKeys("app"))),
-			with(web(constraint(1, zone, hard, matchingKeys("app"))), fixture.Labelled(labels("app", "db"))), false},
+		{"other key", nil, web(zones), web(constraintOn(1, host, hard)), false},
+		{"other selector", nil, web(zones), web(constraintOn(1, zone, hard, selecting("app", "db"))), false},
+		{"no selector is not an empty one", nil, web(constraintOn(1, zone, hard, selectingNothing)), web(constraintOn(1, zone, hard, selecting())), false},
+		{"other policy for taints", nil, web(zones), web(constraintOn(1, zone, hard, taintsPolicy(honor))), false},
+		{"a policy as by default", nil, web(zones), web(constraintOn(1, zone, hard, taintsPolicy(ignore))), true},
+		{"the same values for the keys of labels", nil, web(constraintOn(1, zone, hard, matchingKeys("app"))),
+			with(web(constraintOn(1, zone, hard, matchingKeys("app"))), fixture.Labelled(labelMap("app", "web", "x", "y"))), true},
+		{"other values for the keys of labels", nil, web(constraintOn(1, zone, hard, matchingKeys("app"))),
+			with(web(constraintOn(1, zone, hard, matchingKeys("app"))), fixture.Labelled(labelMap("app", "db"))), false},
 		{"constraints of the system are soft", nil, web(), with(web(), owned), true},
 		{"constraints of the profile, same labels", defaults, web(), with(web(), fixture.OnNode("n1")), true},
 		{"constraints of the profile, other labels", defaults, web(), with(web(), fixture.Labelled(nil)), false},
 		{"constraints of the profile, other controller", defaults, web(), with(web(), owned), false},
 		{"constraints of the profile are replaced by own", defaults, web(zones), with(web(zones), owned), true},
-		{"constraints of the profile are replaced by own soft ones", defaults, web(), web(constraint(1, zone, soft)), false},
+		{"constraints of the profile are replaced by own soft ones", defaults, web(), web(constraintOn(1, zone, soft)), false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,12 +86,12 @@ func TestHintClass(t *testing.T) {
 func TestHintClassCoversHints(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	factory := fixture.Informers(t)
-	plugin, err := podtopologyspread.New(t.Context(), list(constraint(1, zone, hard, selectingNothing, taintsPolicy(honor))),
+	built, err := New(t.Context(), list(constraintOn(1, zone, hard, selectingNothing, taintsPolicy(honor))),
 		&fixture.Handle{Informers: factory})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl := plugin.(*podtopologyspread.Plugin)
+	pl := built.(*plugin)
 	var pods []*v1.Pod
 	for i := range 1000 {
 		pods = append(pods, randomPod(random, fmt.Sprintf("p%d", i)))

@@ -35,7 +35,7 @@ type constraintGroup struct {
 }
 
 // groupOf finds out which constraints with an action apply to a pod; false if none does.
-func (pl *Plugin) groupOf(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) (constraintGroup, bool) {
+func (pl *plugin) groupOf(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) (constraintGroup, bool) {
 	if len(pod.Spec.TopologySpreadConstraints) > 0 {
 		return constraintGroup{action: action, own: true}, hasAction(pod.Spec.TopologySpreadConstraints, action)
 	}
@@ -48,7 +48,7 @@ func (pl *Plugin) groupOf(pod *v1.Pod, action v1.UnsatisfiableConstraintAction) 
 
 // tableFor returns the table, up to date, for the constraints of a pod with an action; nil if there are none. A table
 // that lasts is shared with pods that are alike.
-func (pl *Plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, nodes framework.IndexedSnapshot, lasting bool) (*table, error) {
+func (pl *plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, nodes framework.IndexedSnapshot, lasting bool) (*table, error) {
 	group, ok := pl.groupOf(pod, action)
 	if !ok {
 		return nil, nil
@@ -79,7 +79,7 @@ func (pl *Plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction,
 }
 
 // makeTable returns a new table that is up to date; nil if there are no constraints.
-func (pl *Plugin) makeTable(pod *v1.Pod, group constraintGroup, nodes framework.IndexedSnapshot, shared *topology.SharedDomains) (*table, error) {
+func (pl *plugin) makeTable(pod *v1.Pod, group constraintGroup, nodes framework.IndexedSnapshot, shared *topology.SharedDomains) (*table, error) {
 	constraints, err := pl.constraintsOf(pod, group)
 	if err != nil || len(constraints) == 0 {
 		return nil, err
@@ -93,7 +93,7 @@ func (pl *Plugin) makeTable(pod *v1.Pod, group constraintGroup, nodes framework.
 }
 
 // appendKey appends everything that a table depends on.
-func (pl *Plugin) appendKey(key []byte, pod *v1.Pod, group constraintGroup) []byte {
+func (pl *plugin) appendKey(key []byte, pod *v1.Pod, group constraintGroup) []byte {
 	key = framework.AppendKeyString(key, pod.Namespace)
 	key = framework.AppendKeyString(key, string(group.action))
 	anyAffinity, anyTaints := false, false

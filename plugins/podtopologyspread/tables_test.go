@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package podtopologyspread_test
+package podtopologyspread
 
 import (
 	"testing"
@@ -11,14 +11,13 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 )
 
 // TestPodsThatDifferShareNoTable has a plugin that has just counted for one pod filter the nodes for another one, which
 // differs in a detail.
 func TestPodsThatDifferShareNoTable(t *testing.T) {
 	zones := func(changes ...func(*v1.TopologySpreadConstraint)) *v1.Pod {
-		return web(constraint(1, zone, hard, changes...))
+		return web(constraintOn(1, zone, hard, changes...))
 	}
 	tolerating := fixture.Tolerating(v1.Toleration{Key: "k", Operator: v1.TolerationOpExists})
 	tests := []struct {
@@ -28,9 +27,9 @@ func TestPodsThatDifferShareNoTable(t *testing.T) {
 		secondZoneTainted bool
 	}{
 		{name: "namespace", a: zones(), b: with(zones(), inNamespace("other")), ofA: firstZoneFull, ofB: allOK},
-		{name: "topology key", a: zones(), b: web(constraint(1, host, hard)), ofA: firstZoneFull, ofB: "n1=skew n2=ok n3=skew n4=ok"},
+		{name: "topology key", a: zones(), b: web(constraintOn(1, host, hard)), ofA: firstZoneFull, ofB: "n1=skew n2=ok n3=skew n4=ok"},
 		{name: "selector", a: zones(), b: zones(selecting("app", "db")), ofA: firstZoneFull, ofB: allOK},
-		{name: "skew", a: zones(), b: web(constraint(2, zone, hard)), ofA: firstZoneFull, ofB: allOK},
+		{name: "skew", a: zones(), b: web(constraintOn(2, zone, hard)), ofA: firstZoneFull, ofB: allOK},
 		{name: "number of domains", a: zones(), b: zones(minDomains(3)), ofA: firstZoneFull, ofB: "n1=skew n2=skew n3=skew n4=skew"},
 		{name: "nodes that the pod may use", a: zones(), b: with(zones(), nodeSelector(zone, "z1")), ofA: firstZoneFull, ofB: allOK},
 		{name: "policy for nodes", a: with(zones(), nodeSelector(zone, "z1")), b: with(zones(affinityPolicy(ignore)), nodeSelector(zone, "z1")), ofA: allOK, ofB: firstZoneFull},
@@ -38,8 +37,8 @@ func TestPodsThatDifferShareNoTable(t *testing.T) {
 		{name: "policy for taints", a: zones(), b: zones(taintsPolicy(honor)), ofA: firstZoneFull, ofB: allOK, secondZoneTainted: true},
 		{
 			name: "values of labels", ofA: firstZoneFull, ofB: allOK,
-			a: with(zones(selecting(), matchingKeys("app")), fixture.Labelled(labels("app", "web"))),
-			b: with(zones(selecting(), matchingKeys("app")), fixture.Labelled(labels("app", "db"))),
+			a: with(zones(selecting(), matchingKeys("app")), fixture.Labelled(labelMap("app", "web"))),
+			b: with(zones(selecting(), matchingKeys("app")), fixture.Labelled(labelMap("app", "db"))),
 		},
 		{
 			name: "controller", ofA: firstZoneFull, ofB: allOK,
@@ -57,12 +56,12 @@ func TestPodsThatDifferShareNoTable(t *testing.T) {
 			var snapshot fixture.IndexedNodes
 			snapshot.Fill(nodes)
 			objects := []apiruntime.Object{replicaSet("web", requiring("app", "web")), replicaSet("db", requiring("app", "db"))}
-			plugin, err := podtopologyspread.New(t.Context(), list(constraint(1, zone, hard, selectingNothing)),
+			built, err := New(t.Context(), list(constraintOn(1, zone, hard, selectingNothing)),
 				&fixture.Handle{Snapshot: &snapshot, Informers: fixture.Informers(t, objects...)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			pl := plugin.(*podtopologyspread.Plugin)
+			pl := built.(*plugin)
 			list, _ := snapshot.List()
 			for _, one := range []struct {
 				pod  *v1.Pod

@@ -20,15 +20,15 @@ import (
 // Name is the name of the plugin in profiles.
 const Name = "PrioritySort"
 
-var _ fwk.QueueSortPlugin = &Plugin{}
+var _ fwk.QueueSortPlugin = &plugin{}
 
-// Plugin implements PrioritySort. It has no state.
-type Plugin struct{}
+// plugin implements PrioritySort. It has no state.
+type plugin struct{}
 
 // New builds the plugin; arguments and handle are not used.
 func New(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
-	return &Plugin{}, nil
+	return &plugin{}, nil
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package prioritysort_test
+package prioritysort
 
 import (
 	"testing"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/prioritysort"
 )
 
 func TestLess(t *testing.T) {
@@ -39,13 +38,13 @@ func TestLess(t *testing.T) {
 		{"no priority is zero: against a negative one", entry(nil, late), entry(ptr.To[int32](-1), early), true},
 		{"no priority is zero: against zero", entry(nil, early), entry(ptr.To[int32](0), late), true},
 	}
-	plugin, err := prioritysort.New(t.Context(), nil, nil)
+	built, err := New(t.Context(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := plugin.(fwk.QueueSortPlugin).Less(tt.a, tt.b); got != tt.want {
+			if got := built.(fwk.QueueSortPlugin).Less(tt.a, tt.b); got != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})

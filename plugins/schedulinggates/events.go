@@ -15,7 +15,7 @@ import (
 //
 // The plugin signs nothing and gives no hint class: its one event is about the waiting pod itself, so there is nothing
 // to share between pods.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{{
 		Event:          fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.UpdatePodSchedulingGatesEliminated},
 		QueueingHintFn: afterGatesEliminated,

@@ -21,17 +21,17 @@ import (
 const Name = "SchedulingGates"
 
 var (
-	_ fwk.PreEnqueuePlugin  = &Plugin{}
-	_ fwk.EnqueueExtensions = &Plugin{}
+	_ fwk.PreEnqueuePlugin  = &plugin{}
+	_ fwk.EnqueueExtensions = &plugin{}
 )
 
-// Plugin implements SchedulingGates. It has no state.
-type Plugin struct{}
+// plugin implements SchedulingGates. It has no state.
+type plugin struct{}
 
 // New builds the plugin; arguments and handle are not used.
 func New(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
-	return &Plugin{}, nil
+	return &plugin{}, nil
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

@@ -12,7 +12,7 @@ import (
 )
 
 // PreEnqueue implements fwk.PreEnqueuePlugin.
-func (pl *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
+func (pl *plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	if len(pod.Spec.SchedulingGates) == 0 {
 		return nil
 	}

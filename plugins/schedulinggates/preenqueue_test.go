@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schedulinggates_test
+package schedulinggates
 
 import (
 	"testing"
@@ -10,7 +10,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/schedulinggates"
 )
 
 func gated(names ...string) *v1.Pod {
@@ -39,14 +38,14 @@ func TestPreEnqueue(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pl := &schedulinggates.Plugin{}
+			pl := &plugin{}
 			fixture.CheckStatus(t, pl.PreEnqueue(t.Context(), tt.pod), tt.want)
 		})
 	}
 }
 
 func TestHintQueues(t *testing.T) {
-	hint := fixture.Hint(t, &schedulinggates.Plugin{}, fwk.TargetPod, fwk.UpdatePodSchedulingGatesEliminated)
+	hint := fixture.Hint(t, &plugin{}, fwk.TargetPod, fwk.UpdatePodSchedulingGatesEliminated)
 	fixture.CheckHint(t, hint, gated(), gated("foo"), gated(), fwk.Queue)
 	fixture.CheckHint(t, hint, gated(), nil, nil, fwk.Queue)
 }

@@ -17,7 +17,7 @@ import (
 //
 // The hint about nodes reads the tolerations of the pod, all of which the plugin signs, and the one about the pod
 // itself nothing: pods of one signature share a class.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeTaint},

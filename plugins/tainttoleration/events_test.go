@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package tainttoleration_test
+package tainttoleration
 
 import (
 	"testing"
@@ -10,7 +10,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/tainttoleration"
 )
 
 func TestHintAfterNodeChange(t *testing.T) {
@@ -36,7 +35,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"update: tolerated taint goes", a, free, fwk.QueueSkip},
 		{"update: soft taint goes", soft, free, fwk.QueueSkip},
 	}
-	hint := fixture.Hint(t, &tainttoleration.Plugin{}, fwk.Node, fwk.Add|fwk.UpdateNodeTaint)
+	hint := fixture.Hint(t, &plugin{}, fwk.Node, fwk.Add|fwk.UpdateNodeTaint)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var old any
@@ -52,7 +51,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 }
 
 func TestHintAfterTolerationAdded(t *testing.T) {
-	hint := fixture.Hint(t, &tainttoleration.Plugin{}, fwk.TargetPod, fwk.UpdatePodToleration)
+	hint := fixture.Hint(t, &plugin{}, fwk.TargetPod, fwk.UpdatePodToleration)
 	fixture.CheckHint(t, hint, pod(), pod(), pod(exists("a", "")), fwk.Queue)
 	fixture.CheckHint(t, hint, pod(), nil, nil, fwk.Queue)
 }

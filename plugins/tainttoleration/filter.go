@@ -13,15 +13,15 @@ import (
 )
 
 // PreFilter implements fwk.PreFilterPlugin. There is nothing to prepare, and Filter is never skipped.
-func (pl *Plugin) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	return nil, nil
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin; other pods don't matter.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter implements fwk.FilterPlugin.
-func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	logger := klog.FromContext(ctx)
 	node := nodeInfo.Node()
 	taint, found := untoleratedTaint(logger, pod, node)
@@ -31,7 +31,7 @@ func (pl *Plugin) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, nod
 	if verbose := logger.V(5); verbose.Enabled() {
 		verbose.Info("The pod does not tolerate a taint of the node", "pod", klog.KObj(pod), "node", klog.KObj(node), "taint", taint)
 	}
-	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonUntolerated)
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonUntolerated)
 }
 
 // untoleratedTaint returns the first taint of the node that keeps the pod away.

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package tainttoleration_test
+package tainttoleration
 
 import (
 	"testing"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/tainttoleration"
 )
 
 func taint(key, value string, effect v1.TaintEffect) v1.Taint {
@@ -75,7 +74,7 @@ func TestFilter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pl, state := &tainttoleration.Plugin{}, framework.NewCycleState()
+			pl, state := &plugin{}, framework.NewCycleState()
 			result, status := pl.PreFilter(t.Context(), state, tt.pod, nil)
 			if result != nil || status != nil {
 				t.Errorf("PreFilter: got %v, %v, want nothing", result, status)
@@ -86,7 +85,7 @@ func TestFilter(t *testing.T) {
 }
 
 func TestFilterDoesNotAllocate(t *testing.T) {
-	pl, state := &tainttoleration.Plugin{}, framework.NewCycleState()
+	pl, state := &plugin{}, framework.NewCycleState()
 	ctx, plain, free := t.Context(), pod(), fixture.NodeInfo(node())
 	if allocs := testing.AllocsPerRun(100, func() { pl.Filter(ctx, state, plain, free) }); allocs != 0 {
 		t.Errorf("a passing filter allocates %v times", allocs)
@@ -94,7 +93,7 @@ func TestFilterDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkFilter(b *testing.B) {
-	pl, state := &tainttoleration.Plugin{}, framework.NewCycleState()
+	pl, state := &plugin{}, framework.NewCycleState()
 	ctx := b.Context()
 	for name, nodeInfo := range map[string]*framework.NodeInfo{
 		"untainted": fixture.NodeInfo(node()),

@@ -13,17 +13,17 @@ import (
 )
 
 var (
-	_ framework.FilterKeyPlugin = &Plugin{}
-	_ framework.ScoreKeyPlugin  = &Plugin{}
+	_ framework.FilterKeyPlugin = &plugin{}
+	_ framework.ScoreKeyPlugin  = &plugin{}
 )
 
 // AppendFilterKey implements framework.FilterKeyPlugin.
-func (pl *Plugin) AppendFilterKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendFilterKey(key []byte, _ fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
 	return podkeys.Tolerations(key, pod.Spec.Tolerations), true
 }
 
 // AppendScoreKey implements framework.ScoreKeyPlugin.
-func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
 	soft, err := statedata.Read[*softTolerations](state, preScoreKey)
 	if err != nil {
 		return key, false
@@ -32,4 +32,4 @@ func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([
 }
 
 // Scale implements framework.ScoreKeyPlugin.
-func (pl *Plugin) Scale() framework.Scale { return framework.ScaleToHighestReversed }
+func (pl *plugin) Scale() framework.Scale { return framework.ScaleToHighestReversed }

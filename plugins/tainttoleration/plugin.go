@@ -23,26 +23,26 @@ import (
 // Name is the name of the plugin in profiles.
 const Name = "TaintToleration"
 
-// ReasonUntolerated is why a node is rejected.
-const ReasonUntolerated = "node(s) had untolerated taint(s)"
+// reasonUntolerated is why a node is rejected.
+const reasonUntolerated = "node(s) had untolerated taint(s)"
 
 var (
-	_ fwk.PreFilterPlugin   = &Plugin{}
-	_ fwk.FilterPlugin      = &Plugin{}
-	_ fwk.PreScorePlugin    = &Plugin{}
-	_ fwk.ScorePlugin       = &Plugin{}
-	_ fwk.ScoreExtensions   = &Plugin{}
-	_ fwk.EnqueueExtensions = &Plugin{}
-	_ fwk.SignPlugin        = &Plugin{}
+	_ fwk.PreFilterPlugin   = &plugin{}
+	_ fwk.FilterPlugin      = &plugin{}
+	_ fwk.PreScorePlugin    = &plugin{}
+	_ fwk.ScorePlugin       = &plugin{}
+	_ fwk.ScoreExtensions   = &plugin{}
+	_ fwk.EnqueueExtensions = &plugin{}
+	_ fwk.SignPlugin        = &plugin{}
 )
 
-// Plugin implements TaintToleration. It has no state.
-type Plugin struct{}
+// plugin implements TaintToleration. It has no state.
+type plugin struct{}
 
 // New builds the plugin; arguments and handle are not used.
 func New(context.Context, apiruntime.Object, fwk.Handle) (fwk.Plugin, error) {
-	return &Plugin{}, nil
+	return &plugin{}, nil
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

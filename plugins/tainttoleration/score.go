@@ -24,7 +24,7 @@ type softTolerations struct{ tolerations []v1.Toleration }
 func (s *softTolerations) Clone() fwk.StateData { return s }
 
 // PreScore implements fwk.PreScorePlugin. It never skips Score.
-func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
 	soft := &softTolerations{}
 	for _, toleration := range pod.Spec.Tolerations {
 		if toleration.Effect == "" || toleration.Effect == v1.TaintEffectPreferNoSchedule {
@@ -36,7 +36,7 @@ func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 }
 
 // Score implements fwk.ScorePlugin: the number of taints that ask the pod to stay away; fewer are better.
-func (pl *Plugin) Score(ctx context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+func (pl *plugin) Score(ctx context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
 	soft, err := statedata.Read[*softTolerations](state, preScoreKey)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
@@ -54,9 +54,9 @@ func (pl *Plugin) Score(ctx context.Context, state fwk.CycleState, _ *v1.Pod, no
 }
 
 // ScoreExtensions implements fwk.ScorePlugin.
-func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
+func (pl *plugin) ScoreExtensions() fwk.ScoreExtensions { return pl }
 
 // NormalizeScore implements fwk.ScoreExtensions: no untolerated taint is 100, the most of any node is 0.
-func (pl *Plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
+func (pl *plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
 	return framework.DefaultNormalizeScore(fwk.MaxScore, true, scores)
 }

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package tainttoleration_test
+package tainttoleration
 
 import (
 	"testing"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/tainttoleration"
 )
 
 func TestScore(t *testing.T) {
@@ -62,7 +61,7 @@ func TestScore(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pl, state := &tainttoleration.Plugin{}, framework.NewCycleState()
+			pl, state := &plugin{}, framework.NewCycleState()
 			fixture.CheckStatus(t, pl.PreScore(t.Context(), state, tt.pod, nil), nil)
 			var scores fwk.NodeScoreList
 			var raw, final []int64
@@ -87,7 +86,7 @@ func TestScore(t *testing.T) {
 }
 
 func TestScoreWithoutPreScore(t *testing.T) {
-	_, status := (&tainttoleration.Plugin{}).Score(t.Context(), framework.NewCycleState(), pod(), fixture.NodeInfo(node()))
+	_, status := (&plugin{}).Score(t.Context(), framework.NewCycleState(), pod(), fixture.NodeInfo(node()))
 	if !status.IsError() {
 		t.Errorf("got status %v, want Error", status.Code())
 	}

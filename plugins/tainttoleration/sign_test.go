@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package tainttoleration_test
+package tainttoleration
 
 import (
 	"testing"
@@ -11,11 +11,10 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/tainttoleration"
 )
 
 func TestSignPod(t *testing.T) {
-	fragments, status := (&tainttoleration.Plugin{}).SignPod(t.Context(), pod(exists("b", ""), exists("a", "")))
+	fragments, status := (&plugin{}).SignPod(t.Context(), pod(exists("b", ""), exists("a", "")))
 	fixture.CheckStatus(t, status, nil)
 	want := []fwk.SignFragment{{Key: fwk.TolerationsSignerName, Value: []v1.Toleration{exists("a", ""), exists("b", "")}}}
 	if diff := cmp.Diff(want, fragments); diff != "" {

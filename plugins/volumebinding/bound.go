@@ -18,12 +18,12 @@ import (
 )
 
 // checkBound returns why a node can't reach the volumes of bound claims; an empty reason if it can.
-func (pl *Plugin) checkBound(logger klog.Logger, bound []*v1.PersistentVolumeClaim, node *v1.Node) (reason string, err error) {
+func (pl *plugin) checkBound(logger klog.Logger, bound []*v1.PersistentVolumeClaim, node *v1.Node) (reason string, err error) {
 	for _, claim := range bound {
 		volume, err := pl.volumes.Get(claim.Spec.VolumeName)
 		switch {
 		case apierrors.IsNotFound(err):
-			return ReasonVolumeGone, nil
+			return reasonVolumeGone, nil
 		case err != nil:
 			return "", err
 		}
@@ -32,7 +32,7 @@ func (pl *Plugin) checkBound(logger klog.Logger, bound []*v1.PersistentVolumeCla
 			return "", err
 		}
 		if storagevolume.CheckNodeAffinity(affinity, node.Labels) != nil {
-			return ReasonNodeConflict, nil
+			return reasonNodeConflict, nil
 		}
 	}
 	return "", nil
@@ -40,20 +40,20 @@ func (pl *Plugin) checkBound(logger klog.Logger, bound []*v1.PersistentVolumeCla
 
 // asOnNode returns an in-tree volume as the CSI driver sees it that has taken it over on the node, with the node
 // affinity that goes by the labels of the driver. Other volumes are returned as they are.
-func (pl *Plugin) asOnNode(logger klog.Logger, volume *v1.PersistentVolume, nodeName string) (*v1.PersistentVolume, error) {
+func (pl *plugin) asOnNode(logger klog.Logger, volume *v1.PersistentVolume, nodeName string) (*v1.PersistentVolume, error) {
 	if volume.Spec.CSI != nil || !pl.translator.IsPVMigratable(volume) {
 		return volume, nil
 	}
-	plugin, err := pl.translator.GetInTreePluginNameFromSpec(volume, nil)
+	built, err := pl.translator.GetInTreePluginNameFromSpec(volume, nil)
 	if err != nil {
 		return nil, fmt.Errorf("looking up the plugin of persistentvolume %q: %w", volume.Name, err)
 	}
-	if !podvolumes.IsMigrated(plugin) {
+	if !podvolumes.IsMigrated(built) {
 		return volume, nil
 	}
 	// A node without a CSINode has no CSI drivers.
 	csiNode, err := pl.csiNodes.Get(nodeName)
-	if err != nil || !slices.Contains(migratedPlugins(csiNode), plugin) {
+	if err != nil || !slices.Contains(migratedPlugins(csiNode), built) {
 		return volume, nil
 	}
 	translated, err := pl.translator.TranslateInTreePVToCSI(logger, volume)

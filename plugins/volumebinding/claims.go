@@ -17,7 +17,7 @@ import (
 )
 
 // hasClaims reports whether the pod has any, and fails if one of them is not fit for use.
-func (pl *Plugin) hasClaims(pod *v1.Pod) (bool, error) {
+func (pl *plugin) hasClaims(pod *v1.Pod) (bool, error) {
 	found := false
 	for i := range pod.Spec.Volumes {
 		volume := &pod.Spec.Volumes[i]
@@ -33,7 +33,7 @@ func (pl *Plugin) hasClaims(pod *v1.Pod) (bool, error) {
 	return found, nil
 }
 
-func (pl *Plugin) checkClaim(pod *v1.Pod, volume *v1.Volume, name string) error {
+func (pl *plugin) checkClaim(pod *v1.Pod, volume *v1.Volume, name string) error {
 	claim, err := pl.claimLister.PersistentVolumeClaims(pod.Namespace).Get(name)
 	switch {
 	case apierrors.IsNotFound(err) && volume.Ephemeral != nil:
@@ -61,7 +61,7 @@ type sortedClaims struct {
 }
 
 // sortClaims sorts the claims of a pod as they will be after the pods that are being bound.
-func (pl *Plugin) sortClaims(pod *v1.Pod) (*sortedClaims, error) {
+func (pl *plugin) sortClaims(pod *v1.Pod) (*sortedClaims, error) {
 	sorted, seen := &sortedClaims{}, sets.New[string]()
 	for i := range pod.Spec.Volumes {
 		name, ok := podvolumes.ClaimName(pod, &pod.Spec.Volumes[i])

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package volumebinding_test
+package volumebinding
 
 import (
 	"strconv"
@@ -22,7 +22,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/volumebinding"
 )
 
 const bindTimeout = 100 * time.Second
@@ -31,7 +30,7 @@ const bindTimeout = 100 * time.Second
 type cluster struct {
 	t       *testing.T
 	client  *fake.Clientset
-	pl      *volumebinding.Plugin
+	pl      *plugin
 	pod     *v1.Pod
 	state   fwk.CycleState
 	version int

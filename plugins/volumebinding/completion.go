@@ -16,7 +16,7 @@ import (
 
 // bindingComplete reports whether the claims of a plan that was written are bound, as far as the informers show. It fails if it never
 // will be.
-func (pl *Plugin) bindingComplete(logger klog.Logger, p *plan, pod *v1.Pod, nodeName string) (bool, error) {
+func (pl *plugin) bindingComplete(logger klog.Logger, p *plan, pod *v1.Pod, nodeName string) (bool, error) {
 	node, err := pl.nodes.Get(nodeName)
 	if err != nil {
 		return false, fmt.Errorf("looking up node %q: %w", nodeName, err)
@@ -38,7 +38,7 @@ func (pl *Plugin) bindingComplete(logger klog.Logger, p *plan, pod *v1.Pod, node
 }
 
 // bindingDone looks after a claim and the existing volume that was chosen for it.
-func (pl *Plugin) bindingDone(logger klog.Logger, b *binding, node *v1.Node) (bool, error) {
+func (pl *plugin) bindingDone(logger klog.Logger, b *binding, node *v1.Node) (bool, error) {
 	volume, err := pl.volumes.Stored(b.volume.Name)
 	if err != nil {
 		return false, fmt.Errorf("looking for the volume of claim %q: %w", claimKey(b.claim), err)
@@ -60,7 +60,7 @@ func (pl *Plugin) bindingDone(logger klog.Logger, b *binding, node *v1.Node) (bo
 }
 
 // provisionDone looks after a claim for which a volume is being made.
-func (pl *Plugin) provisionDone(logger klog.Logger, made *provision, node *v1.Node) (bool, error) {
+func (pl *plugin) provisionDone(logger klog.Logger, made *provision, node *v1.Node) (bool, error) {
 	key := claimKey(made.claim)
 	claim, err := pl.claims.Stored(key)
 	if err != nil {
@@ -92,7 +92,7 @@ func (pl *Plugin) provisionDone(logger klog.Logger, made *provision, node *v1.No
 }
 
 // checkReachable fails if the volume can't be reached from the node that was chosen for its sake.
-func (pl *Plugin) checkReachable(logger klog.Logger, volume *v1.PersistentVolume, node *v1.Node) error {
+func (pl *plugin) checkReachable(logger klog.Logger, volume *v1.PersistentVolume, node *v1.Node) error {
 	onNode, err := pl.asOnNode(logger, volume, node.Name)
 	if err != nil {
 		return err

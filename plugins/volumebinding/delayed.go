@@ -49,7 +49,7 @@ type delayedClaim struct {
 
 // prepare looks up what can be bound to claims, and orders them: those first that have to stay on a node, the others by
 // size, so that a small claim does not take the volume that only a large one needs.
-func (pl *Plugin) prepare(claims []*v1.PersistentVolumeClaim) ([]*delayedClaim, error) {
+func (pl *plugin) prepare(claims []*v1.PersistentVolumeClaim) ([]*delayedClaim, error) {
 	prepared := make([]*delayedClaim, 0, len(claims))
 	for _, claim := range claims {
 		candidates, err := pl.candidates(claim)
@@ -76,7 +76,7 @@ func (pl *Plugin) prepare(claims []*v1.PersistentVolumeClaim) ([]*delayedClaim, 
 	return prepared, nil
 }
 
-func (pl *Plugin) candidates(claim *v1.PersistentVolumeClaim) ([]*v1.PersistentVolume, error) {
+func (pl *plugin) candidates(claim *v1.PersistentVolumeClaim) ([]*v1.PersistentVolume, error) {
 	volumes, err := pl.volumes.ByIndex(volumesByClass, storagevolume.GetPersistentVolumeClaimClass(claim))
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (pl *Plugin) candidates(claim *v1.PersistentVolumeClaim) ([]*v1.PersistentV
 func planDelayed(delayed []*delayedClaim, node *v1.Node) (p *plan, reason string, err error) {
 	for _, claim := range delayed {
 		if claim.assigned && claim.node != node.Name {
-			return nil, ReasonNoVolume, nil
+			return nil, reasonNoVolume, nil
 		}
 	}
 	p = &plan{}

@@ -22,7 +22,7 @@ import (
 // The hints read of the pod its namespace and the names of its claims, those of ephemeral volumes included. The plugin
 // signs the volumes, but neither the namespace nor the name of the pod, of which names of claims for ephemeral volumes
 // are made; [Plugin.HintClass] covers all.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.StorageClass, ActionType: fwk.Add | fwk.Update},

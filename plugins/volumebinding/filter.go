@@ -14,7 +14,7 @@ import (
 )
 
 // PreFilter implements fwk.PreFilterPlugin. It skips pods without claims.
-func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	found, err := pl.hasClaims(pod)
 	if err != nil {
 		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, err.Error())
@@ -28,7 +28,7 @@ func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod
 		return nil, fwk.AsStatus(err)
 	}
 	if len(claims.immediate) > 0 {
-		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonUnboundImmediate)
+		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonUnboundImmediate)
 	}
 	delayed, err := pl.prepare(claims.delayed)
 	if err != nil {
@@ -39,10 +39,10 @@ func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin. There are none: other pods don't matter.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter implements fwk.FilterPlugin. It keeps the plan for a node that passes.
-func (pl *Plugin) Filter(ctx context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(ctx context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	ofPod, err := statedata.Read[*podState](state, stateKey)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -50,12 +50,12 @@ func (pl *Plugin) Filter(ctx context.Context, state fwk.CycleState, _ *v1.Pod, n
 	node := nodeInfo.Node()
 	boundReason, err := pl.checkBound(klog.FromContext(ctx), ofPod.bound, node)
 	if err != nil {
-		pl.metrics.StageFailed(StageFilter)
+		pl.metrics.StageFailed(stageFilter)
 		return fwk.AsStatus(err)
 	}
 	plan, delayedReason, err := planDelayed(ofPod.delayed, node)
 	if err != nil {
-		pl.metrics.StageFailed(StageFilter)
+		pl.metrics.StageFailed(stageFilter)
 		return fwk.AsStatus(err)
 	}
 	if reasons := inOrder(boundReason, delayedReason); len(reasons) > 0 {
@@ -68,7 +68,7 @@ func (pl *Plugin) Filter(ctx context.Context, state fwk.CycleState, _ *v1.Pod, n
 // inOrder returns the reasons that there are: what is wrong with bound claims first, unless their volume is gone.
 func inOrder(bound, delayed string) []string {
 	reasons := []string{bound, delayed}
-	if bound == ReasonVolumeGone {
+	if bound == reasonVolumeGone {
 		reasons = []string{delayed, bound}
 	}
 	var found []string

@@ -11,14 +11,14 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/statedata"
 )
 
-var _ framework.ScoreKeyPlugin = &Plugin{}
+var _ framework.ScoreKeyPlugin = &plugin{}
 
 // AppendScoreKey implements framework.ScoreKeyPlugin. Only pods without claims have a key, and the score zero; for the
 // others volumes and claims matter too.
-func (pl *Plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+func (pl *plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
 	ofPod, err := statedata.Read[*podState](state, stateKey)
 	return key, err == nil && len(ofPod.bound) == 0 && len(ofPod.delayed) == 0
 }
 
 // Scale implements framework.ScoreKeyPlugin.
-func (pl *Plugin) Scale() framework.Scale { return framework.ScaleNone }
+func (pl *plugin) Scale() framework.Scale { return framework.ScaleNone }

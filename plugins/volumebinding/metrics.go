@@ -12,18 +12,19 @@ import (
 // Metrics is told what goes wrong with volumes, if the metrics of the framework implement it. Its methods are called
 // concurrently.
 type Metrics interface {
-	// StageFailed is called when a stage ended with an error.
+	// StageFailed is called when a stage ended with an error: "predicate" is looking for volumes on a node, "assume" is
+	// setting volumes aside, and "bind" is having volumes bound.
 	StageFailed(stage string)
 }
 
 // The stages that a pod with volumes goes through.
 const (
-	// StageFilter is looking for volumes on a node.
-	StageFilter = "predicate"
-	// StageReserve is setting volumes aside.
-	StageReserve = "assume"
-	// StagePreBind is having volumes bound.
-	StagePreBind = "bind"
+	// stageFilter is looking for volumes on a node.
+	stageFilter = "predicate"
+	// stageReserve is setting volumes aside.
+	stageReserve = "assume"
+	// stagePreBind is having volumes bound.
+	stagePreBind = "bind"
 )
 
 // nopMetrics measures nothing.

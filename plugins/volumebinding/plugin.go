@@ -64,35 +64,35 @@ import (
 const Name = "VolumeBinding"
 
 const (
-	// ReasonUnboundImmediate is why a pod is rejected with a claim that the PV controller should have bound.
-	ReasonUnboundImmediate = "pod has unbound immediate PersistentVolumeClaims"
-	// ReasonNodeConflict is why a node is rejected from which a volume of the pod can't be reached.
-	ReasonNodeConflict = "node(s) didn't match PersistentVolume's node affinity"
-	// ReasonNoVolume is why a node is rejected where no volume can be chosen or made for a claim.
-	ReasonNoVolume = "node(s) didn't find available persistent volumes to bind"
-	// ReasonNoCapacity is why a node is rejected where a volume could be made, but for lack of storage.
-	ReasonNoCapacity = "node(s) did not have enough free storage"
-	// ReasonVolumeGone is why a node is rejected for a claim whose volume does not exist.
-	ReasonVolumeGone = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+	// reasonUnboundImmediate is why a pod is rejected with a claim that the PV controller should have bound.
+	reasonUnboundImmediate = "pod has unbound immediate PersistentVolumeClaims"
+	// reasonNodeConflict is why a node is rejected from which a volume of the pod can't be reached.
+	reasonNodeConflict = "node(s) didn't match PersistentVolume's node affinity"
+	// reasonNoVolume is why a node is rejected where no volume can be chosen or made for a claim.
+	reasonNoVolume = "node(s) didn't find available persistent volumes to bind"
+	// reasonNoCapacity is why a node is rejected where a volume could be made, but for lack of storage.
+	reasonNoCapacity = "node(s) did not have enough free storage"
+	// reasonVolumeGone is why a node is rejected for a claim whose volume does not exist.
+	reasonVolumeGone = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 )
 
 var (
-	_ fwk.PreFilterPlugin       = &Plugin{}
-	_ fwk.FilterPlugin          = &Plugin{}
-	_ fwk.PreScorePlugin        = &Plugin{}
-	_ fwk.ScorePlugin           = &Plugin{}
-	_ fwk.ReservePlugin         = &Plugin{}
-	_ fwk.PreBindPlugin         = &Plugin{}
-	_ fwk.EnqueueExtensions     = &Plugin{}
-	_ fwk.SignPlugin            = &Plugin{}
-	_ framework.HintClassPlugin = &Plugin{}
+	_ fwk.PreFilterPlugin       = &plugin{}
+	_ fwk.FilterPlugin          = &plugin{}
+	_ fwk.PreScorePlugin        = &plugin{}
+	_ fwk.ScorePlugin           = &plugin{}
+	_ fwk.ReservePlugin         = &plugin{}
+	_ fwk.PreBindPlugin         = &plugin{}
+	_ fwk.EnqueueExtensions     = &plugin{}
+	_ fwk.SignPlugin            = &plugin{}
+	_ framework.HintClassPlugin = &plugin{}
 )
 
 // defaultBindTimeout is what the arguments have if they say nothing.
 const defaultBindTimeout int64 = 600
 
-// Plugin implements VolumeBinding. What changes after New are the assumed claims and volumes.
-type Plugin struct {
+// plugin implements VolumeBinding. What changes after New are the assumed claims and volumes.
+type plugin struct {
 	client  clientset.Interface
 	metrics Metrics
 
@@ -128,7 +128,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		return nil, err
 	}
 	core, storage := cluster.Core().V1(), cluster.Storage().V1()
-	pl := &Plugin{
+	pl := &plugin{
 		client:      handle.ClientSet(),
 		metrics:     metricsOf(handle),
 		claimLister: core.PersistentVolumeClaims().Lister(),
@@ -149,7 +149,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 }
 
 // listen makes everything that follows claims and volumes.
-func (pl *Plugin) listen(handle fwk.Handle, cluster informers.SharedInformerFactory, timeout time.Duration) error {
+func (pl *plugin) listen(handle fwk.Handle, cluster informers.SharedInformerFactory, timeout time.Duration) error {
 	claims := cluster.Core().V1().PersistentVolumeClaims().Informer()
 	volumes := cluster.Core().V1().PersistentVolumes().Informer()
 	if err := indexByClass(volumes); err != nil {
@@ -169,9 +169,9 @@ func (pl *Plugin) listen(handle fwk.Handle, cluster informers.SharedInformerFact
 }
 
 // Close makes the plugin stop listening to the informers.
-func (pl *Plugin) Close() error {
+func (pl *plugin) Close() error {
 	return errors.Join(pl.claims.Close(), pl.volumes.Close(), pl.waiter.close())
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package volumebinding_test
+package volumebinding
 
 import (
 	"strings"
@@ -18,7 +18,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/volumebinding"
 )
 
 // Classes and labels that the tests use.
@@ -41,18 +40,18 @@ func classes() []apiruntime.Object {
 }
 
 // newPlugin builds the plugin for a cluster with the objects and the classes of the tests.
-func newPlugin(tb testing.TB, objects ...apiruntime.Object) *volumebinding.Plugin {
+func newPlugin(tb testing.TB, objects ...apiruntime.Object) *plugin {
 	tb.Helper()
 	return buildPlugin(tb, nil, &fixture.Handle{Informers: fixture.Informers(tb, append(classes(), objects...)...)})
 }
 
-func buildPlugin(tb testing.TB, args apiruntime.Object, handle fwk.Handle) *volumebinding.Plugin {
+func buildPlugin(tb testing.TB, args apiruntime.Object, handle fwk.Handle) *plugin {
 	tb.Helper()
-	plugin, err := volumebinding.New(tb.Context(), args, handle)
+	built, err := New(tb.Context(), args, handle)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return plugin.(*volumebinding.Plugin)
+	return built.(*plugin)
 }
 
 func TestNew(t *testing.T) {
@@ -84,12 +83,12 @@ func TestNew(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			plugin, err := volumebinding.New(t.Context(), tt.args, tt.handle)
+			built, err := New(t.Context(), tt.args, tt.handle)
 			if tt.wantErr == "" {
 				if err != nil {
 					t.Fatalf("got error %v", err)
 				}
-				if err := plugin.(*volumebinding.Plugin).Close(); err != nil {
+				if err := built.(*plugin).Close(); err != nil {
 					t.Errorf("closing: %v", err)
 				}
 				return
@@ -173,7 +172,7 @@ func capacity(name, class, where, size string) *storagev1.CSIStorageCapacity {
 }
 
 // filter runs PreFilter and Filter on nodes, and returns the state and the statuses by node.
-func filter(t *testing.T, pl *volumebinding.Plugin, pod *v1.Pod, nodes ...*v1.Node) (fwk.CycleState, map[string]*fwk.Status) {
+func filter(t *testing.T, pl *plugin, pod *v1.Pod, nodes ...*v1.Node) (fwk.CycleState, map[string]*fwk.Status) {
 	t.Helper()
 	state := framework.NewCycleState()
 	result, status := pl.PreFilter(t.Context(), state, pod, nil)

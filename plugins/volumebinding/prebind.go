@@ -16,7 +16,7 @@ import (
 )
 
 // PreBindPreFlight implements fwk.PreBindPlugin. PreBind is skipped for a pod whose claims are all bound.
-func (pl *Plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeName string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
+func (pl *plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeName string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
 	p, err := reservedPlan(state, nodeName)
 	switch {
 	case err != nil:
@@ -30,11 +30,11 @@ func (pl *Plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *v
 // PreBind implements fwk.PreBindPlugin: it writes the plan to the API server and waits until all claims are bound. If
 // they are as soon as they are written, it does not wait at all. A failure does not undo what is written already; the
 // pod finds it at its next attempt.
-func (pl *Plugin) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
+func (pl *plugin) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
 	p, err := reservedPlan(state, nodeName)
 	if err == nil && p != nil {
 		if err = pl.bindVolumes(ctx, p, pod, nodeName); err != nil {
-			pl.metrics.StageFailed(StagePreBind)
+			pl.metrics.StageFailed(stagePreBind)
 		}
 	}
 	if err != nil {
@@ -59,7 +59,7 @@ func reservedPlan(state fwk.CycleState, nodeName string) (*plan, error) {
 	return p, nil
 }
 
-func (pl *Plugin) bindVolumes(ctx context.Context, p *plan, pod *v1.Pod, nodeName string) error {
+func (pl *plugin) bindVolumes(ctx context.Context, p *plan, pod *v1.Pod, nodeName string) error {
 	if err := pl.write(ctx, p); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (pl *Plugin) bindVolumes(ctx context.Context, p *plan, pod *v1.Pod, nodeNam
 
 // write updates the volumes and claims of a plan, and puts what the API server made of them into the plan. If it fails,
 // what is not written is no longer assumed.
-func (pl *Plugin) write(ctx context.Context, p *plan) error {
+func (pl *plugin) write(ctx context.Context, p *plan) error {
 	rest := plan{bindings: p.bindings, provisions: p.provisions}
 	for i := range p.bindings {
 		b := &p.bindings[i]

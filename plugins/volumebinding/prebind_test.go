@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package volumebinding_test
+package volumebinding
 
 import (
 	"context"

@@ -38,7 +38,7 @@ type reachableCapacity struct {
 
 // provisionerFor returns where the storage class of a claim can make a volume. It fails if the claim has no class, or one that does not
 // exist.
-func (pl *Plugin) provisionerFor(claim *v1.PersistentVolumeClaim) (*provisioner, error) {
+func (pl *plugin) provisionerFor(claim *v1.PersistentVolumeClaim) (*provisioner, error) {
 	name := storagevolume.GetPersistentVolumeClaimClass(claim)
 	if name == "" {
 		return nil, fmt.Errorf("no class for claim %q", claimKey(claim))
@@ -69,7 +69,7 @@ func (pl *Plugin) provisionerFor(claim *v1.PersistentVolumeClaim) (*provisioner,
 }
 
 // capacitiesFor returns the storage of a class that is large enough for a volume, by namespace and name.
-func (pl *Plugin) capacitiesFor(class string, size int64) ([]reachableCapacity, error) {
+func (pl *plugin) capacitiesFor(class string, size int64) ([]reachableCapacity, error) {
 	all, err := pl.capacities.List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("listing CSIStorageCapacities: %w", err)
@@ -106,7 +106,7 @@ func largestVolume(capacity *storagev1.CSIStorageCapacity) *resource.Quantity {
 func (o *provisioner) provisionOn(node *v1.Node) (capacity *storagev1.CSIStorageCapacity, reason string) {
 	nodeLabels := labels.Set(node.Labels)
 	if o.never || o.topologies != nil && !slices.ContainsFunc(o.topologies, func(nodes labels.Selector) bool { return nodes.Matches(nodeLabels) }) {
-		return nil, ReasonNoVolume
+		return nil, reasonNoVolume
 	}
 	if !o.limited {
 		return nil, ""
@@ -116,7 +116,7 @@ func (o *provisioner) provisionOn(node *v1.Node) (capacity *storagev1.CSIStorage
 			return reachable.CSIStorageCapacity, ""
 		}
 	}
-	return nil, ReasonNoCapacity
+	return nil, reasonNoCapacity
 }
 
 // allowedNodes turns the allowed topologies of a storage class into selectors, of which a node must match one. No terms

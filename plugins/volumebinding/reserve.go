@@ -16,7 +16,7 @@ import (
 )
 
 // Reserve implements fwk.ReservePlugin: it assumes the plan for the node, so that other pods see its claims as bound already.
-func (pl *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
+func (pl *plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeName string) *fwk.Status {
 	ofPod, err := statedata.Read[*podState](state, stateKey)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -28,7 +28,7 @@ func (pl *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 	}
 	reserved, err := pl.assume(p, nodeName)
 	if err != nil {
-		pl.metrics.StageFailed(StageReserve)
+		pl.metrics.StageFailed(stageReserve)
 		return fwk.AsStatus(err)
 	}
 	ofPod.setAllBound(false)
@@ -38,7 +38,7 @@ func (pl *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 
 // Unreserve implements fwk.ReservePlugin: it takes back what Reserve assumed and is not written yet. It may be called
 // again, and without Reserve.
-func (pl *Plugin) Unreserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeName string) {
+func (pl *plugin) Unreserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeName string) {
 	ofPod, err := statedata.Read[*podState](state, stateKey)
 	if err != nil {
 		return
@@ -49,7 +49,7 @@ func (pl *Plugin) Unreserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, 
 }
 
 // allBound reports whether all claims of the pod are bound by now.
-func (pl *Plugin) allBound(pod *v1.Pod) bool {
+func (pl *plugin) allBound(pod *v1.Pod) bool {
 	for i := range pod.Spec.Volumes {
 		name, ok := podvolumes.ClaimName(pod, &pod.Spec.Volumes[i])
 		if !ok {
@@ -63,7 +63,7 @@ func (pl *Plugin) allBound(pod *v1.Pod) bool {
 }
 
 // assume returns the plan with its objects as they are to be written, and assumes these. If it fails, nothing is assumed.
-func (pl *Plugin) assume(p *plan, nodeName string) (*plan, error) {
+func (pl *plugin) assume(p *plan, nodeName string) (*plan, error) {
 	written := &plan{}
 	for _, b := range p.bindings {
 		volume, changed, err := storagevolume.GetBindVolumeToClaim(b.volume, b.claim)
@@ -89,7 +89,7 @@ func (pl *Plugin) assume(p *plan, nodeName string) (*plan, error) {
 }
 
 // restore takes back what was assumed of a plan. What another pod assumed of the same objects stays.
-func (pl *Plugin) restore(p *plan) {
+func (pl *plugin) restore(p *plan) {
 	for _, b := range p.bindings {
 		pl.volumes.Restore(b.volume)
 	}

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package volumebinding_test
+package volumebinding
 
 import (
 	"testing"
@@ -12,13 +12,12 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/volumebinding"
 )
 
 func newState() fwk.CycleState { return framework.NewCycleState() }
 
 // reserve takes a pod through PreFilter, Filter of a node in zone a, and Reserve there.
-func reserve(t *testing.T, pl *volumebinding.Plugin, pod *v1.Pod) fwk.CycleState {
+func reserve(t *testing.T, pl *plugin, pod *v1.Pod) fwk.CycleState {
 	t.Helper()
 	state, statuses := filter(t, pl, pod, nodeIn("n", "a"))
 	fixture.CheckStatus(t, statuses["n"], nil)
@@ -27,13 +26,13 @@ func reserve(t *testing.T, pl *volumebinding.Plugin, pod *v1.Pod) fwk.CycleState
 }
 
 // checkFits checks whether a pod with the given claims, scheduled after others, fits the node.
-func checkFits(t *testing.T, pl *volumebinding.Plugin, node string, want *fwk.Status, claims ...string) {
+func checkFits(t *testing.T, pl *plugin, node string, want *fwk.Status, claims ...string) {
 	t.Helper()
 	_, statuses := filter(t, pl, fixture.Pod("next", fixture.Claiming(claims...)), nodeIn(node, "a"))
 	fixture.CheckStatus(t, statuses[node], want)
 }
 
-func checkPreFlight(t *testing.T, pl *volumebinding.Plugin, state fwk.CycleState, pod *v1.Pod, node string, want *fwk.Status) {
+func checkPreFlight(t *testing.T, pl *plugin, state fwk.CycleState, pod *v1.Pod, node string, want *fwk.Status) {
 	t.Helper()
 	result, status := pl.PreBindPreFlight(t.Context(), state, pod, node)
 	fixture.CheckStatus(t, status, want)

@@ -15,7 +15,7 @@ import (
 )
 
 // PreScore implements fwk.PreScorePlugin. Score is not skipped, even for a pod without claims.
-func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
 	if _, err := statedata.Read[*podState](state, stateKey); err != nil {
 		return fwk.AsStatus(err)
 	}
@@ -24,7 +24,7 @@ func (pl *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, _
 
 // Score implements fwk.ScorePlugin: the mean, over the storage classes of the plan for the node, of what the shape says
 // to how full the storage will be. It is zero if that is not known for any class.
-func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+func (pl *plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
 	ofPod, err := statedata.Read[*podState](state, stateKey)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
@@ -45,7 +45,7 @@ func (pl *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node
 }
 
 // ScoreExtensions implements fwk.ScorePlugin.
-func (pl *Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
+func (pl *plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
 // storageUse is how much of the storage of a class a pod takes, in bytes.
 type storageUse struct{ requested, capacity int64 }

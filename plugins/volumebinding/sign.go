@@ -13,13 +13,13 @@ import (
 )
 
 // SignPod implements fwk.SignPlugin.
-func (pl *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	return podvolumes.Sign(pod), nil
 }
 
 // HintClass implements framework.HintClassPlugin: pods are alike if they are in the same namespace, use the same claims,
 // and have inline volumes of the same CSI drivers.
-func (pl *Plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
+func (pl *plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
 	return podvolumes.HintClass(pod, func(volume *v1.Volume) *v1.VolumeSource {
 		if name, ok := podvolumes.ClaimName(pod, volume); ok {
 			return podvolumes.Claimed(name)

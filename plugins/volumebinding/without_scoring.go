@@ -14,15 +14,15 @@ import (
 // NewWithoutScoring is like [New], but to the plugin every node that a pod fits is as good as another, whatever storage
 // it has left.
 func NewWithoutScoring(ctx context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-	plugin, err := New(ctx, object, handle)
+	built, err := New(ctx, object, handle)
 	if err != nil {
 		return nil, err
 	}
-	return withoutScoring{plugin.(*Plugin)}, nil
+	return withoutScoring{built.(*plugin)}, nil
 }
 
 // withoutScoring is the plugin without its scores.
-type withoutScoring struct{ *Plugin }
+type withoutScoring struct{ *plugin }
 
 // PreScore implements fwk.PreScorePlugin: it has Score skipped.
 func (withoutScoring) PreScore(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) *fwk.Status {

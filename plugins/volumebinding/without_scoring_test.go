@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package volumebinding_test
+package volumebinding
 
 import (
 	"testing"
@@ -9,21 +9,20 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/volumebinding"
 )
 
 func TestWithoutScoring(t *testing.T) {
-	plugin, err := volumebinding.NewWithoutScoring(t.Context(), nil, &fixture.Handle{Informers: fixture.Informers(t)})
+	built, err := NewWithoutScoring(t.Context(), nil, &fixture.Handle{Informers: fixture.Informers(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status := plugin.(fwk.PreScorePlugin).PreScore(t.Context(), nil, claiming("c"), nil); !status.IsSkip() {
+	if status := built.(fwk.PreScorePlugin).PreScore(t.Context(), nil, claiming("c"), nil); !status.IsSkip() {
 		t.Errorf("PreScore returns %v", status)
 	}
-	if _, filters := plugin.(fwk.FilterPlugin); !filters {
+	if _, filters := built.(fwk.FilterPlugin); !filters {
 		t.Error("the plugin does not filter any more")
 	}
-	if _, err := volumebinding.NewWithoutScoring(t.Context(), nil, &fixture.Handle{}); err == nil {
+	if _, err := NewWithoutScoring(t.Context(), nil, &fixture.Handle{}); err == nil {
 		t.Error("no error without informers")
 	}
 }

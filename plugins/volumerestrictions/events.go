@@ -20,7 +20,7 @@ import (
 //
 // The hints read the namespace of the pod, its inline disks of the kinds that are restricted, and the names of its
 // claims. The plugin signs the disks and the names but not the namespace; [Plugin.HintClass] covers all.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Delete},

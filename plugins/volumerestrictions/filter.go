@@ -42,7 +42,7 @@ func (e *exclusiveClaims) usesOf(pod *v1.Pod) int {
 }
 
 // PreFilter implements fwk.PreFilterPlugin. It skips pods without inline disks whose claims are free.
-func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	names, err := pl.exclusive(pod)
 	if err != nil {
 		return nil, podvolumes.LookupStatus(err)
@@ -61,7 +61,7 @@ func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod
 }
 
 // exclusive returns the names of the claims that the pod names and that are for one pod only.
-func (pl *Plugin) exclusive(pod *v1.Pod) (sets.Set[string], error) {
+func (pl *plugin) exclusive(pod *v1.Pod) (sets.Set[string], error) {
 	names := sets.New[string]()
 	for i := range pod.Spec.Volumes {
 		named := pod.Spec.Volumes[i].PersistentVolumeClaim
@@ -80,15 +80,15 @@ func (pl *Plugin) exclusive(pod *v1.Pod) (sets.Set[string], error) {
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return pl }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return pl }
 
 // AddPod implements fwk.PreFilterExtensions.
-func (pl *Plugin) AddPod(_ context.Context, state fwk.CycleState, _ *v1.Pod, added fwk.PodInfo, _ fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) AddPod(_ context.Context, state fwk.CycleState, _ *v1.Pod, added fwk.PodInfo, _ fwk.NodeInfo) *fwk.Status {
 	return countUses(state, added, +1)
 }
 
 // RemovePod implements fwk.PreFilterExtensions.
-func (pl *Plugin) RemovePod(_ context.Context, state fwk.CycleState, _ *v1.Pod, removed fwk.PodInfo, _ fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) RemovePod(_ context.Context, state fwk.CycleState, _ *v1.Pod, removed fwk.PodInfo, _ fwk.NodeInfo) *fwk.Status {
 	return countUses(state, removed, -1)
 }
 
@@ -102,11 +102,11 @@ func countUses(state fwk.CycleState, other fwk.PodInfo, sign int) *fwk.Status {
 }
 
 // Filter implements fwk.FilterPlugin.
-func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	if hasRestrictedDisk(pod) {
 		for _, other := range framework.View(nodeInfo).Pods() {
 			if disksConflict(pod, other.GetPod()) {
-				return fwk.NewStatus(fwk.Unschedulable, ReasonDiskConflict)
+				return fwk.NewStatus(fwk.Unschedulable, reasonDiskConflict)
 			}
 		}
 	}

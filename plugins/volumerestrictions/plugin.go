@@ -31,23 +31,23 @@ import (
 const Name = "VolumeRestrictions"
 
 const (
-	// ReasonDiskConflict is why a node is rejected on which a pod uses a disk that the pod can't share with it.
-	ReasonDiskConflict = "node(s) had no available disk"
+	// reasonDiskConflict is why a node is rejected on which a pod uses a disk that the pod can't share with it.
+	reasonDiskConflict = "node(s) had no available disk"
 	// ReasonClaimInUse is why every node is rejected while another pod uses a claim that is for one pod only.
 	ReasonClaimInUse = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 )
 
 var (
-	_ fwk.PreFilterPlugin       = &Plugin{}
-	_ fwk.PreFilterExtensions   = &Plugin{}
-	_ fwk.FilterPlugin          = &Plugin{}
-	_ fwk.EnqueueExtensions     = &Plugin{}
-	_ fwk.SignPlugin            = &Plugin{}
-	_ framework.HintClassPlugin = &Plugin{}
+	_ fwk.PreFilterPlugin       = &plugin{}
+	_ fwk.PreFilterExtensions   = &plugin{}
+	_ fwk.FilterPlugin          = &plugin{}
+	_ fwk.EnqueueExtensions     = &plugin{}
+	_ fwk.SignPlugin            = &plugin{}
+	_ framework.HintClassPlugin = &plugin{}
 )
 
-// Plugin implements VolumeRestrictions. Nothing in it changes after New.
-type Plugin struct {
+// plugin implements VolumeRestrictions. Nothing in it changes after New.
+type plugin struct {
 	handle fwk.Handle
 	claims listersv1.PersistentVolumeClaimLister
 }
@@ -58,8 +58,8 @@ func New(_ context.Context, _ apiruntime.Object, handle fwk.Handle) (fwk.Plugin,
 	if err != nil {
 		return nil, err
 	}
-	return &Plugin{handle: handle, claims: informers.Core().V1().PersistentVolumeClaims().Lister()}, nil
+	return &plugin{handle: handle, claims: informers.Core().V1().PersistentVolumeClaims().Lister()}, nil
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package volumerestrictions_test
+package volumerestrictions
 
 import (
 	"strings"
@@ -12,24 +12,23 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/volumerestrictions"
 )
 
 // newPlugin builds the plugin for a cluster with the given objects, whose nodes are those given.
-func newPlugin(tb testing.TB, nodes []*framework.NodeInfo, objects ...apiruntime.Object) *volumerestrictions.Plugin {
+func newPlugin(tb testing.TB, nodes []*framework.NodeInfo, objects ...apiruntime.Object) *plugin {
 	tb.Helper()
-	plugin, err := volumerestrictions.New(tb.Context(), nil, &fixture.Handle{
+	built, err := New(tb.Context(), nil, &fixture.Handle{
 		Informers: fixture.Informers(tb, objects...),
 		Nodes:     fixture.Nodes{Infos: nodes},
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return plugin.(*volumerestrictions.Plugin)
+	return built.(*plugin)
 }
 
 func TestNewWithoutInformers(t *testing.T) {
-	_, err := volumerestrictions.New(t.Context(), nil, &fixture.Handle{})
+	_, err := New(t.Context(), nil, &fixture.Handle{})
 	if err == nil || !strings.Contains(err.Error(), "InformerFactory") {
 		t.Errorf("got error %v, want one that says what to set", err)
 	}

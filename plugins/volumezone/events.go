@@ -20,7 +20,7 @@ import (
 //
 // The hints read of the pod its namespace and the names of its claims. The plugin signs all its volumes but not the
 // namespace; [Plugin.HintClass] covers exactly what the hints read.
-func (pl *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.StorageClass, ActionType: fwk.Add},

@@ -25,7 +25,7 @@ type podPlaces struct{ places []place }
 func (p *podPlaces) Clone() fwk.StateData { return p }
 
 // PreFilter implements fwk.PreFilterPlugin. It skips a pod if no label says where its volumes are.
-func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (pl *plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	places, status := pl.placesOfPod(pod)
 	if !status.IsSuccess() {
 		return nil, status
@@ -38,11 +38,11 @@ func (pl *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod
 }
 
 // PreFilterExtensions implements fwk.PreFilterPlugin. There are none: other pods don't matter.
-func (pl *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+func (pl *plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter implements fwk.FilterPlugin. A node that does not say where it is takes every pod. It works without PreFilter
 // too, at the price of looking the volumes up every time.
-func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
+func (pl *plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	if len(pod.Spec.Volumes) == 0 {
 		return nil
 	}
@@ -60,14 +60,14 @@ func (pl *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, n
 	}
 	for i := range ofPod.places {
 		if !ofPod.places[i].includes(nodeLabels) {
-			return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonZone)
+			return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonZone)
 		}
 	}
 	return nil
 }
 
 // placesOfPod returns where the volumes of the claims are that the pod names, in the order in which it does.
-func (pl *Plugin) placesOfPod(pod *v1.Pod) ([]place, *fwk.Status) {
+func (pl *plugin) placesOfPod(pod *v1.Pod) ([]place, *fwk.Status) {
 	var places []place
 	for i := range pod.Spec.Volumes {
 		named := pod.Spec.Volumes[i].PersistentVolumeClaim
@@ -87,7 +87,7 @@ func (pl *Plugin) placesOfPod(pod *v1.Pod) ([]place, *fwk.Status) {
 
 // volumeOf returns the volume of a claim, nil if it is chosen only when the pod has a node, and otherwise why there is
 // none.
-func (pl *Plugin) volumeOf(namespace, claimName string) (*v1.PersistentVolume, *fwk.Status) {
+func (pl *plugin) volumeOf(namespace, claimName string) (*v1.PersistentVolume, *fwk.Status) {
 	if claimName == "" {
 		return nil, unresolvable("PersistentVolumeClaim had no name")
 	}
@@ -106,7 +106,7 @@ func (pl *Plugin) volumeOf(namespace, claimName string) (*v1.PersistentVolume, *
 }
 
 // unbound is the verdict on a claim without a volume: it is fine if the volume is chosen only when the pod has a node.
-func (pl *Plugin) unbound(claim *v1.PersistentVolumeClaim) *fwk.Status {
+func (pl *plugin) unbound(claim *v1.PersistentVolumeClaim) *fwk.Status {
 	name := storagevolume.GetPersistentVolumeClaimClass(claim)
 	if name == "" {
 		return unresolvable("PersistentVolumeClaim had no pv name and storageClass name")

@@ -28,19 +28,19 @@ import (
 // Name is the name of the plugin in profiles.
 const Name = "VolumeZone"
 
-// ReasonZone is why a node is rejected that is not where a volume of the pod is.
-const ReasonZone = "node(s) had no available volume zone"
+// reasonZone is why a node is rejected that is not where a volume of the pod is.
+const reasonZone = "node(s) had no available volume zone"
 
 var (
-	_ fwk.PreFilterPlugin       = &Plugin{}
-	_ fwk.FilterPlugin          = &Plugin{}
-	_ fwk.EnqueueExtensions     = &Plugin{}
-	_ fwk.SignPlugin            = &Plugin{}
-	_ framework.HintClassPlugin = &Plugin{}
+	_ fwk.PreFilterPlugin       = &plugin{}
+	_ fwk.FilterPlugin          = &plugin{}
+	_ fwk.EnqueueExtensions     = &plugin{}
+	_ fwk.SignPlugin            = &plugin{}
+	_ framework.HintClassPlugin = &plugin{}
 )
 
-// Plugin implements VolumeZone. Nothing in it changes after New.
-type Plugin struct {
+// plugin implements VolumeZone. Nothing in it changes after New.
+type plugin struct {
 	claims  listersv1.PersistentVolumeClaimLister
 	volumes listersv1.PersistentVolumeLister
 	classes storagelisters.StorageClassLister
@@ -52,7 +52,7 @@ func New(_ context.Context, _ apiruntime.Object, handle fwk.Handle) (fwk.Plugin,
 	if err != nil {
 		return nil, err
 	}
-	return &Plugin{
+	return &plugin{
 		claims:  informers.Core().V1().PersistentVolumeClaims().Lister(),
 		volumes: informers.Core().V1().PersistentVolumes().Lister(),
 		classes: informers.Storage().V1().StorageClasses().Lister(),
@@ -60,4 +60,4 @@ func New(_ context.Context, _ apiruntime.Object, handle fwk.Handle) (fwk.Plugin,
 }
 
 // Name implements fwk.Plugin.
-func (pl *Plugin) Name() string { return Name }
+func (pl *plugin) Name() string { return Name }

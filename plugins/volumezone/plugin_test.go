@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package volumezone_test
+package volumezone
 
 import (
 	"strings"
@@ -11,7 +11,6 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
-	"github.com/rouse-scheduler/rouse/plugins/volumezone"
 )
 
 const (
@@ -21,17 +20,17 @@ const (
 	region     = "topology.kubernetes.io/region"
 )
 
-func newPlugin(tb testing.TB, objects ...apiruntime.Object) *volumezone.Plugin {
+func newPlugin(tb testing.TB, objects ...apiruntime.Object) *plugin {
 	tb.Helper()
-	plugin, err := volumezone.New(tb.Context(), nil, &fixture.Handle{Informers: fixture.Informers(tb, objects...)})
+	built, err := New(tb.Context(), nil, &fixture.Handle{Informers: fixture.Informers(tb, objects...)})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return plugin.(*volumezone.Plugin)
+	return built.(*plugin)
 }
 
 func TestNewWithoutInformers(t *testing.T) {
-	_, err := volumezone.New(t.Context(), nil, &fixture.Handle{})
+	_, err := New(t.Context(), nil, &fixture.Handle{})
 	if err == nil || !strings.Contains(err.Error(), "InformerFactory") {
 		t.Errorf("got error %v, want one that says what to set", err)
 	}

@@ -17,8 +17,18 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/tainttoleration"
 )
 
+// filter is what the faulty copies pass on of a plugin.
+type filter interface {
+	fwk.SignPlugin
+	fwk.EnqueueExtensions
+	fwk.PreFilterPlugin
+	fwk.FilterPlugin
+	fwk.PreScorePlugin
+	fwk.ScorePlugin
+}
+
 // strictFit compares wrongly: it has no room for a pod that fits exactly.
-type strictFit struct{ *noderesourcesfit.Plugin }
+type strictFit struct{ filter }
 
 func (f strictFit) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	requests := podresource.PodRequests(pod, podresource.PodResourcesOptions{})
@@ -26,26 +36,31 @@ func (f strictFit) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 	if wanted := requests.Cpu().MilliValue(); wanted > 0 && wanted == free {
 		return fwk.NewStatus(fwk.Unschedulable, "Insufficient cpu")
 	}
-	return f.Plugin.Filter(ctx, state, pod, node)
+	return f.filter.Filter(ctx, state, pod, node)
 }
 
 // silentTaints forgets its reason.
-type silentTaints struct{ *tainttoleration.Plugin }
+type silentTaints struct{ filter }
 
 func (s silentTaints) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
-	if status := s.Plugin.Filter(ctx, state, pod, node); !status.IsSuccess() {
+	if status := s.filter.Filter(ctx, state, pod, node); !status.IsSuccess() {
 		return fwk.NewStatus(status.Code())
 	}
 	return nil
 }
 
 // roundedBalance rounds up where it should cut off.
-type roundedBalance struct {
-	*noderesourcesbalancedallocation.Plugin
+type roundedBalance struct{ score }
+
+// score is what the faulty copy passes on of NodeResourcesBalancedAllocation.
+type score interface {
+	fwk.SignPlugin
+	fwk.PreScorePlugin
+	fwk.ScorePlugin
 }
 
 func (r roundedBalance) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
-	score, status := r.Plugin.Score(ctx, state, pod, node)
+	score, status := r.score.Score(ctx, state, pod, node)
 	if score%2 == 1 && score < fwk.MaxScore {
 		score++
 	}
@@ -75,10 +90,10 @@ func TestFaultyPluginsAreCaught(t *testing.T) {
 		name, plugin string
 		spoil        func(fwk.Plugin) fwk.Plugin
 	}{
-		{"a wrong comparison", noderesourcesfit.Name, func(p fwk.Plugin) fwk.Plugin { return strictFit{p.(*noderesourcesfit.Plugin)} }},
-		{"a missing reason", tainttoleration.Name, func(p fwk.Plugin) fwk.Plugin { return silentTaints{p.(*tainttoleration.Plugin)} }},
+		{"a wrong comparison", noderesourcesfit.Name, func(p fwk.Plugin) fwk.Plugin { return strictFit{p.(filter)} }},
+		{"a missing reason", tainttoleration.Name, func(p fwk.Plugin) fwk.Plugin { return silentTaints{p.(filter)} }},
 		{"a wrong rounding", noderesourcesbalancedallocation.Name, func(p fwk.Plugin) fwk.Plugin {
-			return roundedBalance{p.(*noderesourcesbalancedallocation.Plugin)}
+			return roundedBalance{p.(score)}
 		}},
 	}
 	m := newMachine()

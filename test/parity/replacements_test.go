@@ -138,7 +138,7 @@ func ofFramework() comparisons {
 		},
 		"PrioritySort": func(pod, other *v1.Pod) (their, our any) {
 			a, b := framework.NewQueuedPodInfo(pod, time.Unix(1, 0)), framework.NewQueuedPodInfo(other, time.Unix(2, 0))
-			return (&queuesort.PrioritySort{}).Less(b, a), (&prioritysort.Plugin{}).Less(b, a)
+			return (&queuesort.PrioritySort{}).Less(b, a), prioritysort.Less(b, a)
 		},
 		"As": func(pod, other *v1.Pod) (their, our any) {
 			theirOld, theirNew, theirErr := schedutil.As[*v1.Pod](pod, other)

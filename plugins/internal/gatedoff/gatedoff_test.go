@@ -10,7 +10,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins"
-	"github.com/rouse-scheduler/rouse/plugins/gatedoff"
+	"github.com/rouse-scheduler/rouse/plugins/internal/gatedoff"
 )
 
 // TestPluginsDoNothing has the plugins see a pod of a group, which they would reject if their gates were on.
