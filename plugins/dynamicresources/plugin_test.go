@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -219,6 +220,26 @@ func TestLostAnswers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Another scheduler may have allocated a claim without saying when. From the first reservation on that is known, so that the
+// wait for devices that never get ready ends.
+func TestReservationSaysSinceWhenDevicesAreAllocated(t *testing.T) {
+	objects := oneGPU()
+	claim := objects[3].(*resourceapi.ResourceClaim)
+	claim.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{
+		{Request: "r", Driver: "gpu.example.com", Pool: "n1", Device: "d0", BindingConditions: []string{"Ready"}},
+	}}}
+	inWorld(t, objects, func(t *testing.T, w *world) {
+		pod := podOf("first", claim.Name)
+		state := w.reserve(pod)
+		if status := w.PreBind(t.Context(), state, pod, "n1"); !strings.Contains(status.Message(), "device binding timeout") {
+			t.Errorf("got %v, want a timeout", status)
+		}
+		time.Sleep(time.Second)
+		_, status := w.filter(podOf("second", claim.Name))
+		fixture.CheckStatus(t, status, rejected(reasonUnavailable))
+	})
 }
 
 func TestAllocatedElsewhere(t *testing.T) {

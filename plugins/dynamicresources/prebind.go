@@ -139,11 +139,11 @@ func (pl *plugin) writeClaim(ctx context.Context, c *podClaim, claim *resourceap
 			claim = updated
 		}
 		claim.Status.Allocation = c.allocation.DeepCopy()
-		if !pl.switches.NoBindingConditions && claim.Status.Allocation.AllocationTimestamp == nil {
-			claim.Status.Allocation.AllocationTimestamp = pl.now()
-		}
 	case !sameDevices(claim.Status.Allocation, c.allocation):
 		return nil, fmt.Errorf("claim %s got allocated elsewhere in the meantime", describe(claim))
+	}
+	if allocation := claim.Status.Allocation; !pl.switches.NoBindingConditions && allocation != nil && allocation.AllocationTimestamp == nil {
+		allocation.AllocationTimestamp = pl.now() // from when on devices are waited for, of this scheduler or another
 	}
 	if !resourceclaim.IsReservedForPod(pod, claim, false) {
 		claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{

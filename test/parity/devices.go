@@ -6,6 +6,7 @@ package parity
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -43,16 +44,17 @@ func theirDevices(ctx context.Context, w world) (fwk.SharedDRAManager, error) {
 	return manager, err
 }
 
-// claimServer answers requests for claims, and tells the informers at once.
+// claimServer answers requests for claims and pods, and tells the informers of claims at once.
 type claimServer struct {
 	world   world
 	claims  map[string]*resourceapi.ResourceClaim
+	pods    map[string]*v1.Pod
 	version int
 }
 
 // serveClaims has a client answered from the claims that the informers have.
-func serveClaims(client *fake.Clientset, w world) {
-	s := &claimServer{world: w, claims: map[string]*resourceapi.ResourceClaim{}, version: 1000}
+func serveClaims(client *fake.Clientset, w world) *claimServer {
+	s := &claimServer{world: w, claims: map[string]*resourceapi.ResourceClaim{}, pods: map[string]*v1.Pod{}, version: 1000}
 	informer, err := w.of(&resourceapi.ResourceClaim{})
 	if err != nil {
 		panic(err) // newWorld has one
@@ -62,6 +64,11 @@ func serveClaims(client *fake.Clientset, w world) {
 		s.claims[claim.Namespace+"/"+claim.Name] = claim
 	}
 	client.PrependReactor("*", "resourceclaims", s.react)
+	client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, apiruntime.Object, error) {
+		patched := action.(clienttesting.PatchActionImpl)
+		return true, s.pods[patched.GetNamespace()+"/"+patched.GetName()], nil // what is asked for is compared, and changes nothing
+	})
+	return s
 }
 
 func (s *claimServer) react(action clienttesting.Action) (bool, apiruntime.Object, error) {
@@ -83,10 +90,8 @@ func (s *claimServer) react(action clienttesting.Action) (bool, apiruntime.Objec
 			return true, claim, nil // what is asked for is compared, and changes nothing
 		}
 	case clienttesting.DeleteActionImpl:
-		key := action.GetNamespace() + "/" + action.GetName()
-		if claim := s.claims[key]; claim != nil {
-			delete(s.claims, key)
-			return true, nil, s.world.change(claim, true)
+		if claim := s.claims[action.GetNamespace()+"/"+action.GetName()]; claim != nil {
+			return true, nil, s.remove(claim)
 		}
 	case clienttesting.GetActionImpl:
 		if claim := s.claims[action.GetNamespace()+"/"+action.GetName()]; claim != nil {
@@ -104,6 +109,62 @@ func (s *claimServer) put(claim *resourceapi.ResourceClaim) *resourceapi.Resourc
 		panic(err) // the informer is there
 	}
 	return claim.DeepCopy()
+}
+
+func (s *claimServer) remove(claim *resourceapi.ResourceClaim) error {
+	delete(s.claims, claim.Namespace+"/"+claim.Name)
+	return s.world.change(claim, true)
+}
+
+// isTaken reports whether a device of an allocation is another claim's already. Of such a device, which two claims have,
+// kube-scheduler takes for free what one of them gives back.
+func (s *claimServer) isTaken(claim *resourceapi.ResourceClaim) bool {
+	for _, other := range s.claims {
+		if other.Name == claim.Name || other.Status.Allocation == nil || claim.Status.Allocation == nil {
+			continue
+		}
+		for i := range other.Status.Allocation.Devices.Results {
+			has := &other.Status.Allocation.Devices.Results[i]
+			if slices.ContainsFunc(claim.Status.Allocation.Devices.Results, func(wants resourceapi.DeviceRequestAllocationResult) bool {
+				return idOf(has) == idOf(&wants) && (has.ShareID == nil || wants.ShareID == nil)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rules returns what says which allocations are valid. The claims that are about to be allocated are given.
+func (s *claimServer) rules(pending ...*resourceapi.ResourceClaim) *deviceRules {
+	r := &deviceRules{
+		slices: objectsOf[*resourceapi.ResourceSlice](s.world), taints: objectsOf[*resourceapi.DeviceTaintRule](s.world),
+		classes: map[string]*resourceapi.DeviceClass{}, allocated: pending,
+	}
+	for _, class := range objectsOf[*resourceapi.DeviceClass](s.world) {
+		r.classes[class.Name] = class
+	}
+	for _, claim := range s.claims {
+		same := func(other *resourceapi.ResourceClaim) bool { return other.UID == claim.UID }
+		if claim.Status.Allocation != nil && !slices.ContainsFunc(pending, same) {
+			r.allocated = append(r.allocated, claim)
+		}
+	}
+	return r
+}
+
+// objectsOf returns the objects of a kind that informers have.
+func objectsOf[T apiruntime.Object](w world) []T {
+	var example T
+	informer, err := w.of(example)
+	if err != nil {
+		panic(err) // newWorld has one
+	}
+	var all []T
+	for _, object := range informer.GetIndexer().List() {
+		all = append(all, object.(T))
+	}
+	return all
 }
 
 // noDevices is the dynamic resources of a cluster without any. Without a manager, kube-scheduler's plugins panic.

@@ -5,93 +5,147 @@ package parity
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	configv1 "k8s.io/kube-scheduler/config/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-const dynamicResources = "DynamicResources"
+// deviceKinds are the comparisons of pods with claims, of each of which there are enough in a full run.
+func deviceKinds() []kind {
+	var kinds []kind
+	for _, what := range []string{
+		"PreEnqueue", "PreFilter", "Filter", "PostFilter", "Score", "Reserve and allocation", "PreBind", "Unreserve", "validity of allocations",
+	} {
+		kinds = append(kinds, kind{what, dynamicResources})
+	}
+	return append(kinds, kind{"extended resources of devices", "NodeResourcesFit"})
+}
 
 // compareDevices compares what becomes of pods with claims, one after the other: what every extension point says, what is
-// written, and what counts as allocated after each step.
+// written, and what counts as allocated after each step. Whatever is allocated must be valid, too.
 func (m *machine) compareDevices(r round) {
 	synctest.Test(r.T, func(t *testing.T) {
-		g := newGenerator(r.seed)
-		c := trial{profile: all([]configv1.Plugin{{Name: dynamicResources}}), label: "devices"}
-		var pod func(string) *v1.Pod
-		c.cluster, pod = g.deviceCluster()
-		c.pending = []*v1.Pod{pod("pod-0"), pod("pod-1"), pod("pod-2")}
-		differ := func(c trial) (string, verdicts) {
-			their, our := deviceVerdicts(t, c, theirs), deviceVerdicts(t, c, ours)
-			return difference(their, our), their
+		h := newGenerator(r.seed).deviceHistory()
+		their, our := playDevices(t, h, theirs), playDevices(t, h, ours)
+		if diff := difference(their.v, our.v); diff != "" {
+			h = shrink(h, smallerHistories, func(h history) bool { return difference(playDevices(t, h, theirs).v, playDevices(t, h, ours).v) != "" })
+			t.Fatalf("SEED=%d N=1: devices (-kube-scheduler +rouse):\n%s\nand smaller:\n%s\n%s", r.seed, diff,
+				difference(playDevices(t, h, theirs).v, playDevices(t, h, ours).v), h.text())
 		}
-		diff, said := differ(c)
-		if diff != "" {
-			c = shrink(c, smallerTrials, func(c trial) bool { diff, _ := differ(c); return diff != "" })
-			smaller, _ := differ(c)
-			t.Fatalf("SEED=%d N=1: devices (-kube-scheduler +rouse):\n%s\nand smaller:\n%s\n%s", r.seed, diff, smaller, caseText(c))
+		for _, side := range []struct {
+			name    string
+			build   builder
+			invalid []string
+		}{{"kube-scheduler", theirs, their.invalid}, {"Rouse", ours, our.invalid}} {
+			if len(side.invalid) > 0 {
+				kind := shapeOf(side.invalid[0])
+				h = shrink(h, smallerHistories, func(h history) bool {
+					return slices.ContainsFunc(playDevices(t, h, side.build).invalid, func(violation string) bool { return shapeOf(violation) == kind })
+				})
+				t.Fatalf("SEED=%d N=1: %s makes allocations that are not valid: %v\nand smaller: %v\n%s", r.seed, side.name, side.invalid,
+					playDevices(t, h, side.build).invalid, h.text())
+			}
 		}
-		m.add(said.count())
+		m.add(their.v.count())
 	})
+}
+
+// shapeOf returns a message without names and numbers.
+func shapeOf(message string) string {
+	words := slices.DeleteFunc(strings.Fields(message), func(word string) bool { return strings.ContainsAny(word, "0123456789/:") })
+	return strings.Join(words, " ")
+}
+
+// played is what a side does in a history with devices.
+type played struct {
+	v       verdicts
+	invalid []string
+}
+
+func playDevices(t *testing.T, h history, build builder) played {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s, err := build(ctx, h.cluster, h.profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := s.nodes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := &played{v: verdicts{}}
+	server := serveClaims(s.client, s.world)
+	for i, step := range h.steps {
+		pod, ok := step.Object.(*v1.Pod)
+		if !ok {
+			if err := server.apply(step); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		server.pods[pod.Namespace+"/"+pod.Name] = pod
+		cycle := &deviceCycle{
+			side: s, played: result, server: server, ctx: ctx, pod: pod, number: i, before: map[types.UID]bool{},
+			state: s.newState(), statuses: framework.NewDefaultNodeToStatus(),
+		}
+		for _, claim := range server.claims {
+			cycle.before[claim.UID] = claim.Status.Allocation != nil
+		}
+		cycle.run(nodes)
+	}
+	return *result
+}
+
+// apply makes the change of a step. A claim comes without devices if another one has them by now.
+func (s *claimServer) apply(step step) error {
+	claim, ok := step.Object.(*resourceapi.ResourceClaim)
+	switch {
+	case !ok:
+		return s.world.change(step.Object, step.Removed)
+	case step.Removed:
+		return s.remove(claim)
+	}
+	free := claim.DeepCopy()
+	free.Status = resourceapi.ResourceClaimStatus{}
+	s.put(free) // an allocation does not change into another one
+	if claim.Status.Allocation != nil && !s.isTaken(claim) {
+		s.put(claim.DeepCopy())
+	}
+	return nil
 }
 
 // deviceCycle is the way of one pod through the plugin.
 type deviceCycle struct {
 	*side
-	ctx   context.Context
-	pod   *v1.Pod
-	state fwk.CycleState
-	v     verdicts
+	*played
+	server *claimServer
+	ctx    context.Context
+	pod    *v1.Pod
+	number int // that of the pod
+	// before are the claims that had devices when the cycle began.
+	before map[types.UID]bool
+	state  fwk.CycleState
 	// statuses are those of the nodes that were rejected.
 	statuses *framework.NodeToStatus
 }
 
-func deviceVerdicts(t *testing.T, c trial, build builder) verdicts {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	s, err := build(ctx, c.cluster, c.profile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	serveClaims(s.client, s.world)
-	nodes, err := s.nodes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := verdicts{}
-	for _, pod := range c.pending {
-		if _, err := s.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		s.client.ClearActions()
-		(&deviceCycle{side: s, ctx: ctx, pod: pod, state: s.newState(), v: v, statuses: framework.NewDefaultNodeToStatus()}).run(nodes)
-	}
-	return v
-}
-
-// say notes a verdict. What happens to few pods is counted as one kind.
-func (d *deviceCycle) say(what, node, verdict string) {
-	counted := what
-	switch {
-	case strings.HasPrefix(what, "allocated"):
-		counted = "devices allocated"
-	case slices.Contains([]string{"Score", "NormalizeScore", "PostFilter"}, what):
-		counted = "Score or PostFilter with devices"
-	case !slices.Contains([]string{"PreEnqueue", "PreFilter", "Filter"}, what):
-		counted = "binding with devices"
-	}
-	d.v[subject{kind: kind{counted, dynamicResources}, pod: d.pod.Name, node: strings.TrimSpace(what + " " + node)}] = verdict
+// say notes what an extension point says, or what came of it.
+func (d *deviceCycle) say(point, what, verdict string) {
+	d.v[subject{kind: kind{point, dynamicResources}, pod: d.pod.Name, node: what}] = verdict
 }
 
 // wrote returns what was asked of the API server since it was last called, without what is different every time. When the
@@ -108,12 +162,16 @@ func (d *deviceCycle) wrote() string {
 	for len(d.recorder.Events) > 0 {
 		asked = append(asked, <-d.recorder.Events)
 	}
-	text := strings.Join(asked, "\n")
-	for _, random := range []string{`"shareID":"[^"]*"`, `,?"allocationTimestamp":"[^"]*"`, `"resourceVersion":"[^"]*",`, `"uid":"[0-9a-f]{8}-[^"]*"`} {
-		text = regexp.MustCompile(random).ReplaceAllString(text, "")
-	}
-	return text
+	return differsEveryTime().ReplaceAllString(strings.Join(asked, "\n"), "$1")
 }
+
+// differsEveryTime matches what differs from one allocation of the same devices to the next.
+var differsEveryTime = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"shareID":"[^"]*"|("allocationTimestamp":)"[^"]*"|"resourceVersion":"[^"]*",|"uid":"[0-9a-f]{8}-[^"]*"`)
+})
+
+// consumedMemory matches what says how much of a device is consumed.
+var consumedMemory = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`memory\d+Gi`) })
 
 func (d *deviceCycle) allocated() string {
 	state, err := d.devices.ResourceClaims().GatherAllocatedState()
@@ -135,6 +193,7 @@ func (d *deviceCycle) allocated() string {
 
 func (d *deviceCycle) run(nodes []fwk.NodeInfo) {
 	plugin := d.plugins[dynamicResources]
+	d.extendedResources(nodes)
 	d.say("PreEnqueue", "", describe(plugin.(fwk.PreEnqueuePlugin).PreEnqueue(d.ctx, d.pod)))
 	_, status := plugin.(fwk.PreFilterPlugin).PreFilter(d.ctx, d.state, d.pod, nodes)
 	d.say("PreFilter", "", describe(status))
@@ -162,19 +221,34 @@ func (d *deviceCycle) run(nodes []fwk.NodeInfo) {
 	feasible = slices.DeleteFunc(feasible, func(node fwk.NodeInfo) bool {
 		return len(d.pod.Spec.ResourceClaims) > 0 && node.GetAllocatable().GetScalarResources()[served] > 0
 	})
-	if len(feasible) > 0 {
-		d.bind(plugin, feasible[len(feasible)-1].Node().Name)
+	if d.asksForExtended() { // there is one claim for them in a cycle
+		feasible = feasible[:min(1, len(feasible))]
+	}
+	for i := range feasible {
+		if node := feasible[(d.number+i)%len(feasible)].Node(); i < len(feasible)-1 {
+			d.reserve(plugin.(fwk.ReservePlugin), node)
+			d.unreserve(plugin.(fwk.ReservePlugin), node)
+		} else {
+			d.bind(plugin, node)
+		}
 	}
 }
 
-// postFilter leaves out pods with more than one claim in the way: kube-scheduler takes any of them.
+// postFilter leaves out pods with more than one claim that can be given back: kube-scheduler takes any of them.
 func (d *deviceCycle) postFilter(plugin fwk.Plugin) {
-	if len(d.pod.Spec.ResourceClaims) > 1 {
+	blockers := 0
+	for _, claim := range d.server.claims {
+		own := len(claim.Status.ReservedFor) == 0 || resourceclaim.IsReservedForPod(d.pod, claim, false)
+		if own && (claim.Status.Allocation != nil || len(claim.OwnerReferences) > 0 && claim.OwnerReferences[0].UID == d.pod.UID) {
+			blockers++
+		}
+	}
+	if blockers > 1 && len(d.pod.Spec.ResourceClaims) > 1 {
 		return
 	}
 	_, status := plugin.(fwk.PostFilterPlugin).PostFilter(d.ctx, d.state, d.pod, d.statuses)
 	d.say("PostFilter", "", describe(status)+" "+d.wrote())
-	d.say("allocated after PostFilter", "", d.allocated())
+	d.say("PostFilter", "allocated after it", d.allocated())
 }
 
 func (d *deviceCycle) score(plugin fwk.ScorePlugin, feasible []fwk.NodeInfo) {
@@ -185,27 +259,122 @@ func (d *deviceCycle) score(plugin fwk.ScorePlugin, feasible []fwk.NodeInfo) {
 		scores = append(scores, fwk.NodeScore{Name: node.Node().Name, Score: score})
 	}
 	status := plugin.ScoreExtensions().NormalizeScore(d.ctx, d.state, d.pod, scores)
-	d.say("NormalizeScore", "", fmt.Sprint(describe(status), " ", scores))
+	d.say("Score", "normalized", fmt.Sprint(describe(status), " ", scores))
 }
 
-func (d *deviceCycle) bind(plugin fwk.Plugin, node string) {
+// reserve sets the devices aside that were chosen on a node.
+func (d *deviceCycle) reserve(plugin fwk.ReservePlugin, node *v1.Node) {
+	const reservation = "Reserve and allocation"
+	status := plugin.Reserve(d.ctx, d.state, d.pod, node.Name)
+	d.say(reservation, node.Name, describe(status))
+	d.say(reservation, node.Name+", allocated", d.allocated())
+	if status.IsSuccess() {
+		d.validate(node, "reserved on "+node.Name, d.pending())
+	}
+}
+
+func (d *deviceCycle) unreserve(plugin fwk.ReservePlugin, node *v1.Node) {
+	plugin.Unreserve(d.ctx, d.state, d.pod, node.Name)
+	d.say("Unreserve", node.Name+", writes", d.wrote())
+	d.say("Unreserve", node.Name+", allocated", d.allocated())
+}
+
+// bind reserves and writes. Of two in three pods, the binding fails before or after the claims are written.
+func (d *deviceCycle) bind(plugin fwk.Plugin, node *v1.Node) {
 	reserve, prebind := plugin.(fwk.ReservePlugin), plugin.(fwk.PreBindPlugin)
-	d.say("Reserve", node, describe(reserve.Reserve(d.ctx, d.state, d.pod, node)))
-	d.say("allocated after Reserve", node, d.allocated())
-	if d.pod.Name == "pod-2" {
-		reserve.Unreserve(d.ctx, d.state, d.pod, node)
-		d.say("allocated after Unreserve", node, d.allocated()+d.wrote())
+	d.reserve(reserve, node)
+	if d.number%3 == 2 {
+		d.unreserve(reserve, node)
 		return
 	}
-	_, status := prebind.PreBindPreFlight(d.ctx, d.state, d.pod, node)
-	d.say("PreBindPreFlight", node, describe(status))
-	status = prebind.PreBind(d.ctx, d.state, d.pod, node)
-	d.say("PreBind", node, describe(status)+" "+d.wrote())
+	_, status := prebind.PreBindPreFlight(d.ctx, d.state, d.pod, node.Name)
+	d.say("PreBind", "flight", describe(status))
+	status = prebind.PreBind(d.ctx, d.state, d.pod, node.Name)
+	d.say("PreBind", node.Name, describe(status)+" "+d.wrote())
 	// Until a wait for devices is over, kube-scheduler counts what they consume twice, as pending and as written.
-	d.say("allocated after PreBind", node, regexp.MustCompile(`memory\d+Gi`).ReplaceAllString(d.allocated(), ""))
-	if !status.IsSuccess() || d.pod.Name == "pod-1" {
-		reserve.Unreserve(d.ctx, d.state, d.pod, node)
-		d.say("Unreserve after PreBind", node, d.wrote())
-		d.say("allocated after Unreserve", node, d.allocated())
+	d.say("PreBind", "allocated", consumedMemory().ReplaceAllString(d.allocated(), ""))
+	if status.IsSuccess() {
+		d.validate(node, "written", d.written())
+	}
+	if !status.IsSuccess() || d.number%3 == 1 {
+		d.unreserve(reserve, node)
+	}
+}
+
+// pending returns the claims of the pod with the allocations that they are about to get.
+func (d *deviceCycle) pending() []*resourceapi.ResourceClaim {
+	var claims []*resourceapi.ResourceClaim
+	for i := range d.pod.Spec.ResourceClaims {
+		name, _, err := resourceclaim.Name(d.pod, &d.pod.Spec.ResourceClaims[i])
+		if err != nil || name == nil {
+			continue
+		}
+		claim := d.server.claims[d.pod.Namespace+"/"+*name]
+		if claim == nil {
+			continue
+		}
+		if allocation := d.devices.ResourceClaims().GetPendingAllocation(claim.UID); allocation != nil {
+			claim = claim.DeepCopy()
+			claim.Status.Allocation = allocation
+			claims = append(claims, claim)
+		}
+	}
+	return claims
+}
+
+// written returns the claims of the pod whose devices were written in this cycle, that for extended resources included.
+// Those that had devices before are not for the scheduler to answer for.
+func (d *deviceCycle) written() []*resourceapi.ResourceClaim {
+	var claims []*resourceapi.ResourceClaim
+	for _, claim := range d.server.claims {
+		if claim.Status.Allocation != nil && !d.before[claim.UID] {
+			claims = append(claims, claim)
+		}
+	}
+	return claims
+}
+
+// validate says whether allocations are valid.
+func (d *deviceCycle) validate(node *v1.Node, what string, claims []*resourceapi.ResourceClaim) {
+	rules := d.server.rules(claims...)
+	for _, claim := range claims {
+		d.v[subject{kind: kind{"validity of allocations", dynamicResources}, pod: d.pod.Name, node: what + " " + claim.Name}] = "valid"
+		for _, violation := range rules.violations(claim, node) {
+			d.invalid = append(d.invalid, fmt.Sprintf("pod %s, %s: %s", d.pod.Name, what, violation))
+		}
+	}
+}
+
+func (d *deviceCycle) asksForExtended() bool {
+	containers := slices.Concat(d.pod.Spec.InitContainers, d.pod.Spec.Containers)
+	return slices.ContainsFunc(containers, func(c v1.Container) bool { return len(c.Resources.Requests) > 0 })
+}
+
+// extendedResources asks NodeResourcesFit about a pod that asks for extended resources.
+func (d *deviceCycle) extendedResources(nodes []fwk.NodeInfo) {
+	if !d.asksForExtended() {
+		return
+	}
+	const fit = "NodeResourcesFit"
+	say := func(what, verdict string) {
+		d.v[subject{kind: kind{"extended resources of devices", fit}, pod: d.pod.Name, node: what}] = verdict
+	}
+	plugin, state := d.plugins[fit], d.newState()
+	fragments, status := plugin.(fwk.SignPlugin).SignPod(d.ctx, d.pod)
+	text, _ := json.Marshal(fragments)
+	say("signature", describe(status)+string(text))
+	_, status = plugin.(fwk.PreFilterPlugin).PreFilter(d.ctx, state, d.pod, nodes)
+	say("PreFilter", describe(status))
+	for _, node := range nodes {
+		say("Filter "+node.Node().Name, describe(plugin.(fwk.FilterPlugin).Filter(d.ctx, state, d.pod, node)))
+	}
+	status = plugin.(fwk.PreScorePlugin).PreScore(d.ctx, state, d.pod, nodes)
+	say("PreScore", describe(status))
+	if !status.IsSuccess() {
+		return
+	}
+	for _, node := range nodes {
+		score, status := plugin.(fwk.ScorePlugin).Score(d.ctx, state, d.pod, node)
+		say("Score "+node.Node().Name, fmt.Sprint(describe(status), " ", score))
 	}
 }

@@ -20,6 +20,10 @@ import (
 type generator struct {
 	*rand.Rand
 	uid int
+	// plenty has clusters with devices in which most pods get theirs.
+	plenty bool
+	// noBindingConditions has no devices that must be made ready before a pod is bound.
+	noBindingConditions bool
 }
 
 func newGenerator(seed uint64) *generator {

@@ -18,10 +18,13 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
 
-// fullLength is the number of rounds from which on no kind of comparison may be made fewer than enough times.
+// fullLength is the number of rounds from which on no kind of comparison may be made fewer than enough times; in a run as
+// long as that of make parity, those of pods with claims are made more often.
 const (
-	fullLength = 6000
-	enough     = 5000
+	fullLength       = 6000
+	enough           = 5000
+	deviceLength     = 6600
+	enoughForDevices = 50000
 )
 
 // machine makes comparisons and counts them.
@@ -76,6 +79,7 @@ func (m *machine) comparisons() []comparison {
 		{"histories", 6, m.compareHistories},
 		{"volumes", 1, m.compareVolumes},
 		{"devices", 1, m.compareDevices},
+		{"device hints", 1, m.compareDeviceHints},
 		{"configurations", 1, m.compareConfigurations},
 		{"preemptions", 1, m.comparePreemptions},
 	}
@@ -98,6 +102,11 @@ func TestParity(t *testing.T) {
 	fmt.Printf("SEED=%d N=%d\n%s", settings.seed, settings.rounds, m.table.String())
 	if few := m.below(enough); settings.rounds >= fullLength && len(few) > 0 {
 		t.Errorf("fewer than %d comparisons: %v", enough, few)
+	}
+	for _, kind := range append(deviceKinds(), deviceHintKinds()...) {
+		if n := m.counts[kind]; settings.rounds >= deviceLength && n < enoughForDevices {
+			t.Errorf("fewer than %d comparisons: %s (%d)", enoughForDevices, kind, n)
+		}
 	}
 }
 

@@ -141,6 +141,13 @@ func inOurRuntime(ctx context.Context, c cluster, p profile, factories runtime.R
 }
 
 func inTheirRuntime(ctx context.Context, c cluster, p profile, factories runtime.Registry) (*side, error) {
+	return inTheirRuntimeWith(ctx, c, p, factories, func(manager fwk.SharedDRAManager) fwk.SharedDRAManager { return manager })
+}
+
+// inTheirRuntimeWith lets the manager of devices be another one.
+func inTheirRuntimeWith(
+	ctx context.Context, c cluster, p profile, factories runtime.Registry, wrap func(fwk.SharedDRAManager) fwk.SharedDRAManager,
+) (*side, error) {
 	snapshot, err := theirSnapshot(c)
 	if err != nil {
 		return nil, err
@@ -152,6 +159,7 @@ func inTheirRuntime(ctx context.Context, c cluster, p profile, factories runtime
 	if s.devices, err = theirDevices(ctx, s.world); err != nil {
 		return nil, err
 	}
+	s.devices = wrap(s.devices)
 	registry := upstreamruntime.Registry{}
 	for name, factory := range factories {
 		registry[name] = capture(s.plugins, name, factory)
