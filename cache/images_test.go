@@ -102,3 +102,28 @@ func TestImageStatesOfNodes(t *testing.T) {
 	must(t, c.UpdateNode(objects.Node("b").Image(99, "app:v1").Build()))
 	check("the last node that has an image brings its own size", "b", map[string]imageView{"app:v1": {99, 1}})
 }
+
+// How many nodes have an image is known as it was when the node last changed. To count as changed because of something else
+// that belongs to the node is no change of it.
+func TestTouchedNodeKeepsItsImages(t *testing.T) {
+	c, snapshot := New(Options{}), &Snapshot{}
+	check := func(when string, want int) {
+		t.Helper()
+		must(t, c.UpdateSnapshot(snapshot))
+		node, err := snapshot.Get("a")
+		must(t, err)
+		if got := node.GetImageStates()["app:v1"].NumNodes; got != want {
+			t.Errorf("%s: the image is on %d nodes, want %d", when, got, want)
+		}
+	}
+	must(t, c.AddNode(objects.Node("a").Image(10, "app:v1").Build()))
+	check("at first", 1)
+	must(t, c.AddNode(objects.Node("b").Image(10, "app:v1").Build()))
+	c.TouchNode("a")
+	c.TouchNode("a")
+	check("touched", 1)
+	c.TouchNode("a")
+	must(t, c.AddPod(objects.Pod("pod").Node("a").Build()))
+	c.TouchNode("a")
+	check("touched and changed", 2)
+}

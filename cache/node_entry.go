@@ -24,23 +24,34 @@ type nodeEntry struct {
 	// zone is the key that the entry has in the zone order; it means nothing unless the entry is live.
 	zone   string
 	images imagesOfNode
+	// touched tells that the node counts as changed since it was shared, and is not: its images stay as they were known.
+	touched bool
 }
 
 func (e *nodeEntry) live() bool { return e.index != noIndex }
 
 // writable returns the node info for the cache to change it.
 func (e *nodeEntry) writable() *framework.NodeInfo {
+	e.touched = false
 	if e.shared {
 		e.info, e.shared = e.info.Successor(), false
 	}
 	return e.info
 }
 
+// touch has the node count as changed.
+func (e *nodeEntry) touch() {
+	unchanged := e.shared || e.touched
+	e.writable().SetNode(e.info.Node())
+	e.touched = unchanged
+}
+
 // share returns the node info for a snapshot. Snapshots that have it already keep the images as they were at the time.
 func (e *nodeEntry) share(images map[string]*fwk.ImageStateSummary, imagesChanged bool) *framework.NodeInfo {
 	if !e.shared || imagesChanged {
+		touched := e.touched
 		e.writable().Freeze(images)
-		e.shared = true
+		e.shared, e.touched = true, touched
 	}
 	return e.info
 }

@@ -81,7 +81,7 @@ func (c *Cache) TouchNode(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if entry, ok := c.nodes[name]; ok && entry.live() {
-		entry.writable().SetNode(entry.info.Node())
+		entry.touch()
 		c.indexes.recordChange(entry)
 	}
 }

@@ -115,7 +115,11 @@ func (s *Snapshot) copyEntry(node *snapshotNode, entry *nodeEntry) {
 	if node.info != nil {
 		before = framework.View(node.info).ClaimCounts()
 	}
-	node.info = entry.share(s.source.images.summaries(&entry.images))
+	if entry.touched {
+		node.info = entry.share(entry.images.summaries, false)
+	} else {
+		node.info = entry.share(s.source.images.summaries(&entry.images))
+	}
 	node.affinity = len(framework.View(node.info).PodsWithAffinity()) > 0
 	node.antiAffinity = len(framework.View(node.info).PodsWithRequiredAntiAffinity()) > 0
 	s.claims.replace(before, framework.View(node.info).ClaimCounts())

@@ -263,6 +263,28 @@ func TestAllocatedElsewhere(t *testing.T) {
 	})
 }
 
+// Scores are asked for, and remembered, before it is known whether all Filter plugins accept a node.
+func TestNodesWithoutDevicesCanBeScored(t *testing.T) {
+	claim := gpuClaim("a")
+	claim.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "r", FirstAvailable: []resourceapi.DeviceSubRequest{
+		{Name: "two", DeviceClassName: "gpu", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 2},
+		{Name: "one", DeviceClassName: "gpu", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1},
+	}}}
+	objects := []apiruntime.Object{fixture.Node("n1"), fixture.Node("n2"), fixture.Node("n3"), gpuClass(), gpus("n1", "d0"), gpus("n2", "d0", "d1"), claim}
+	inWorld(t, objects, func(t *testing.T, w *world) {
+		pod, state := podOf("p", "a"), framework.NewCycleState()
+		_, status := w.PreFilter(t.Context(), state, pod, nil)
+		fixture.CheckStatus(t, status, nil)
+		for i, want := range []int64{7, 8, 0} {
+			score, status := w.Score(t.Context(), state, pod, w.nodes.Infos[i])
+			fixture.CheckStatus(t, status, nil)
+			if score != want {
+				t.Errorf("node %s: got score %d, want %d", w.nodes.Infos[i].Node().Name, score, want)
+			}
+		}
+	})
+}
+
 func TestWithoutManager(t *testing.T) {
 	built, err := New(t.Context(), nil, nil)
 	if err != nil {

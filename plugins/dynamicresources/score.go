@@ -26,12 +26,12 @@ func (pl *plugin) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 	if len(s.claims) == 0 || !s.choosy {
 		return 0, nil
 	}
-	chosen, status := s.allocationOn(nodeInfo.Node().Name), (*fwk.Status)(nil)
+	chosen := s.allocationOn(nodeInfo.Node().Name)
 	if chosen == nil && pl.manager != nil {
-		chosen, _, status = pl.choose(ctx, s, pod, nodeInfo, false)
+		chosen, _, _ = pl.choose(ctx, s, pod, nodeInfo, false)
 	}
-	if chosen == nil || status != nil {
-		return 0, status
+	if chosen == nil { // Filter rejects the node, or was not asked because another plugin does
+		return 0, nil
 	}
 	var sum int64
 	var allocated []*resourceapi.ResourceClaim

@@ -8,13 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -71,6 +74,7 @@ type theirScheduler struct {
 	*upstreamscheduler.Scheduler
 	snapshot *upstreamcache.Snapshot
 	world    world
+	server   *claimServer // nil in histories without devices
 	// state, best and totals are those of the last cycle that found a node.
 	state  fwk.CycleState
 	best   string
@@ -91,7 +95,7 @@ func newTheirScheduler(ctx context.Context, h history) (*theirScheduler, error) 
 			return nil, err
 		}
 	}
-	s := &theirScheduler{snapshot: upstreamcache.NewEmptySnapshot(), world: world}
+	s := &theirScheduler{snapshot: upstreamcache.NewEmptySnapshot(), world: world, server: h.serve(client, world)}
 	s.Scheduler, err = upstreamscheduler.New(ctx, client, world, nil, noEvents, upstreamscheduler.WithProfiles(*own),
 		upstreamscheduler.WithParallelism(1), upstreamscheduler.WithNodeInfoSnapshot(s.snapshot))
 	return s, err
@@ -205,9 +209,14 @@ type ourScheduler struct {
 	ctx    context.Context
 	world  world
 	clock  *clocktesting.FakeClock
+	server *claimServer // nil in histories without devices
 	their  *theirScheduler
 	tasks  []func() // the bindings that were not carried out
 	cycles int
+	// reserved are the pods with claims that were given a node and are not bound yet.
+	reserved map[types.UID]reservedPod
+	binding  bool // whether bindings succeed
+	written  int  // how many claims were written when the cycle began
 	// What the two say, and the pod of the last cycle with the failure it ended with, if any.
 	want, got verdicts
 	pod       *v1.Pod
@@ -217,16 +226,20 @@ type ourScheduler struct {
 
 func newOurScheduler(ctx context.Context, h history, their *theirScheduler) (*ourScheduler, error) {
 	client := fake.NewClientset()
-	client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, apiruntime.Object, error) {
-		return true, nil, errors.New("bindings are refused here")
-	})
 	world, err := newWorld(client, h.everything())
 	if err != nil {
 		return nil, err
 	}
 	s := &ourScheduler{
-		ctx: ctx, world: world, clock: clocktesting.NewFakeClock(time.Unix(0, 0)), their: their, want: verdicts{}, got: verdicts{},
+		ctx: ctx, world: world, server: h.serve(client, world), clock: clocktesting.NewFakeClock(time.Unix(0, 0)), their: their,
+		reserved: map[types.UID]reservedPod{}, want: verdicts{}, got: verdicts{},
 	}
+	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, apiruntime.Object, error) {
+		if s.binding {
+			return true, action.(clienttesting.CreateAction).GetObject(), nil
+		}
+		return true, nil, errors.New("bindings are refused here")
+	})
 	configuration := profiles.Default()
 	configuration.Profiles = []profiles.Profile{*ourProfile(h.profile)}
 	s.Scheduler, err = scheduler.New(ctx, scheduler.Options{
@@ -242,12 +255,17 @@ func (s *ourScheduler) framework() *runtime.Framework { return s.Profiles()[sche
 func (s *ourScheduler) AttemptStarted(pod *v1.Pod, _ int) {
 	s.cycles++
 	s.pod, s.failure, s.about = pod, nil, fmt.Sprintf("cycle %d, pod %s/%s", s.cycles, pod.Namespace, pod.Name)
+	s.written = s.server.writes()
 	s.their.try(s.ctx, pod, s.about, s.want)
 }
 
 // SearchEnded asks about every node again, before the pod is assumed on one of them: through what the framework keeps from
 // cycle to cycle.
 func (s *ourScheduler) SearchEnded(pod *v1.Pod, _ time.Duration) {
+	if s.server.writes() > s.written { // by PostFilter, after which nodes may fit
+		maps.DeleteFunc(s.want, func(of subject, _ string) bool { return of.pod == s.about && of.node != "" })
+		return
+	}
 	state := framework.NewCycleState()
 	if _, status, _ := s.framework().RunPreFilterPlugins(s.ctx, state, pod); !status.IsSuccess() {
 		return
@@ -317,6 +335,7 @@ func (s *ourScheduler) settle(failBinding bool) {
 			s.got[key] = "an error"
 		}
 		s.withdrawNomination(pod)
+		s.giveBack()
 		return
 	}
 	s.got[key] = "a node"
@@ -342,10 +361,18 @@ func (s *ourScheduler) settle(failBinding bool) {
 		s.withdrawNomination(pod)
 		return
 	}
+	assumed := pod.DeepCopy()
+	assumed.Spec.NodeName = node
+	if s.wantsDevices(pod) {
+		s.reserved[pod.UID] = reservedPod{assumed, s.their.state, s.tasks[len(s.tasks)-1]}
+		s.compareAllocations(pod)
+		if failBinding {
+			s.bind(pod.UID, false)
+		}
+		return
+	}
 	if failBinding && len(pod.Spec.Volumes) == 0 {
 		s.tasks[len(s.tasks)-1]()
-		assumed := pod.DeepCopy()
-		assumed.Spec.NodeName = node
 		s.their.release(s.ctx, assumed, s.their.state)
 		s.withdrawNomination(pod)
 	}
@@ -388,7 +415,8 @@ func (s *ourScheduler) confirm() {
 	informer, _ := s.world.of(&v1.Pod{})
 	for _, object := range informer.GetIndexer().List() {
 		pod := object.(*v1.Pod)
-		if assumed, err := s.Cache().Pod(pod); err == nil && pod.Spec.NodeName == "" {
+		assumed, err := s.Cache().Pod(pod)
+		if err == nil && pod.Spec.NodeName == "" && s.bind(pod.UID, true) {
 			bound := pod.DeepCopy()
 			bound.Spec.NodeName, bound.Status.NominatedNodeName = assumed.Spec.NodeName, ""
 			s.change(bound, false)
@@ -400,14 +428,19 @@ func (s *ourScheduler) confirm() {
 func (s *ourScheduler) apply(step step) {
 	s.clock.Step(step.Later)
 	pod, isPod := step.Object.(*v1.Pod)
-	if step.Bound || isPod && step.Removed {
+	node, isNode := step.Object.(*v1.Node)
+	if step.Bound || isPod && step.Removed || isNode && step.Removed && s.server != nil {
 		s.confirm()
 	}
 	if isPod {
 		s.change(s.feasible(pod), step.Removed)
 		return
 	}
-	if node, ok := step.Object.(*v1.Node); ok && step.Removed && s.claimsOn(node.Name) {
+	if isNode && step.Removed && s.claimsOn(node.Name) {
+		return
+	}
+	if _, ok := step.Object.(*resourceapi.ResourceClaim); ok {
+		s.changeClaim(step)
 		return
 	}
 	s.change(step.Object, step.Removed)
@@ -477,10 +510,14 @@ func (h history) run(ctx context.Context) (diff string, done counts, err error) 
 func (m *machine) compareHistories(t round) {
 	g := newGenerator(t.seed)
 	start := trial{cluster: g.easyCluster(), profile: all(defaultPlugins())}
-	if g.oneIn(2) {
+	devices := g.oneIn(2)
+	switch {
+	case devices:
+		start.cluster = g.withDevices(start.cluster)
+	case g.oneIn(2):
 		start.profile = g.profile(m.available)
 	}
-	h := g.history(start)
+	h := g.history(start, devices)
 	diff, done, err := h.run(t.Context())
 	if err != nil {
 		t.mismatch("%v", err)

@@ -20,14 +20,14 @@ import (
 const (
 	dynamicResources = "DynamicResources"
 	// devicePods is how many pods are tried in a cluster with devices.
-	devicePods = 32
+	devicePods = 34
 )
 
 // deviceHistory returns a cluster with devices, and pods that come one after the other while claims, slices, classes and
 // rules change.
 func (g *generator) deviceHistory() history {
 	h := history{trial: trial{
-		cluster: g.deviceCluster(devicePods), profile: all([]configv1.Plugin{{Name: dynamicResources}, {Name: "NodeResourcesFit"}}), label: "devices",
+		cluster: g.deviceCluster(1+g.IntN(4), devicePods), profile: all([]configv1.Plugin{{Name: dynamicResources}, {Name: "NodeResourcesFit"}}), label: "devices",
 	}}
 	h.args[dynamicResources].(*configv1.DynamicResourcesArgs).BindingTimeout = &metav1.Duration{Duration: 12 * time.Second}
 	for i := range devicePods {

@@ -35,7 +35,7 @@ func deviceHintKinds() []kind {
 func (m *machine) compareDeviceHints(t round) {
 	g := newGenerator(t.seed)
 	const pods = 8
-	c := g.deviceCluster(pods)
+	c := g.deviceCluster(1+g.IntN(4), pods)
 	p := all([]configv1.Plugin{{Name: dynamicResources}, {Name: "NodeResourcesFit"}})
 	their, our := both(t, c, p)
 	h := &deviceHints{t: t, g: g, c: c, p: p, their: their, our: our, done: counts{}}

@@ -31,11 +31,11 @@ func (g *generator) odd(n int) bool {
 	return g.oneIn(n)
 }
 
-// deviceCluster returns a cluster with devices, where the claims are made for as many pods.
-func (g *generator) deviceCluster(pods int) cluster {
+// deviceCluster returns a cluster with devices on as many nodes, where the claims are made for as many pods.
+func (g *generator) deviceCluster(nodes, pods int) cluster {
 	var c cluster
 	g.plenty = !g.oneIn(3)
-	for i := range 1 + g.IntN(4) {
+	for i := range nodes {
 		c.nodes = append(c.nodes, g.deviceNode(i))
 	}
 	for _, class := range g.deviceClasses() {

@@ -5,6 +5,7 @@ package parity
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -87,7 +88,7 @@ func (s *claimServer) react(action clienttesting.Action) (bool, apiruntime.Objec
 		return true, s.put(claim), nil
 	case clienttesting.PatchActionImpl:
 		if claim := s.claims[action.GetNamespace()+"/"+action.GetName()]; claim != nil {
-			return true, claim, nil // what is asked for is compared, and changes nothing
+			return true, s.unreserve(claim.DeepCopy(), action.GetPatch()), nil
 		}
 	case clienttesting.DeleteActionImpl:
 		if claim := s.claims[action.GetNamespace()+"/"+action.GetName()]; claim != nil {
@@ -111,7 +112,28 @@ func (s *claimServer) put(claim *resourceapi.ResourceClaim) *resourceapi.Resourc
 	return claim.DeepCopy()
 }
 
+// unreserve takes the pods out of a claim that a patch deletes there. No other patches of claims are made.
+func (s *claimServer) unreserve(claim *resourceapi.ResourceClaim, patch []byte) *resourceapi.ResourceClaim {
+	type user struct {
+		Patch string    `json:"$patch"`
+		UID   types.UID `json:"uid"`
+	}
+	var asked struct {
+		Status struct {
+			ReservedFor []user `json:"reservedFor"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(patch, &asked); err != nil {
+		panic(err) // it is what a plugin wrote
+	}
+	claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(reference resourceapi.ResourceClaimConsumerReference) bool {
+		return slices.Contains(asked.Status.ReservedFor, user{"delete", reference.UID})
+	})
+	return s.put(claim)
+}
+
 func (s *claimServer) remove(claim *resourceapi.ResourceClaim) error {
+	s.version++
 	delete(s.claims, claim.Namespace+"/"+claim.Name)
 	return s.world.change(claim, true)
 }

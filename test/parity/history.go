@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
 
@@ -18,6 +19,8 @@ import (
 type history struct {
 	trial
 	steps []step
+	// devices says that pods have claims, which are served and written.
+	devices bool
 }
 
 // step is one change of the cluster. After each, the pods that are ready are tried.
@@ -42,12 +45,15 @@ func (s step) String() string {
 		s.Later, s.Bound, s.FailBinding)
 }
 
-// history returns a history with the profile of the trial.
-func (g *generator) history(t trial) history {
-	h := history{trial: t}
-	for i := range 12 + g.IntN(20) {
+// history returns a history with the profile of the trial, in which pods have claims if it has a cluster with devices.
+func (g *generator) history(t trial, devices bool) history {
+	h := history{trial: t, devices: devices}
+	for i := range historySteps - g.IntN(20) {
 		s := step{Bound: !g.oneIn(3), FailBinding: g.oneIn(10), Later: time.Duration(g.IntN(3)) * 5 * time.Second}
 		s.Object, s.Removed = g.happening(i)
+		if h.devices {
+			g.addDevices(&s, t.cluster, i)
+		}
 		if object, err := meta.Accessor(s.Object); err == nil {
 			object.SetResourceVersion(fmt.Sprint(i + 2))
 		}
@@ -57,6 +63,42 @@ func (g *generator) history(t trial) history {
 		}
 	}
 	return h
+}
+
+// historySteps is how many steps a history has at the most.
+const historySteps = 32
+
+// withDevices returns a cluster that has devices, too.
+func (g *generator) withDevices(c cluster) cluster {
+	g.noBindingConditions = true // which take time that these clusters don't have
+	devices := g.deviceCluster(len(c.nodes), historySteps)
+	c.objects = append(c.objects, devices.objects...)
+	for _, node := range c.nodes {
+		node.Labels["zone"] = pick(g, "east", "west")
+	}
+	return c
+}
+
+// addDevices makes a step be about claims and devices, if it is about nothing that goes.
+func (g *generator) addDevices(s *step, c cluster, i int) {
+	switch object := s.Object.(type) {
+	case *v1.Node:
+		object.Labels["zone"] = pick(g, "east", "west")
+	case *v1.Pod:
+		if s.Removed || object.Spec.NodeName != "" {
+			return
+		}
+		if g.oneIn(4) {
+			s.Object, s.Removed = g.deviceHappening(c, i)
+			return
+		}
+		object.Namespace, object.UID = "default", types.UID(object.Name)
+		object.Spec.Volumes = nil
+		g.addClaims(object)
+		if len(object.Spec.ResourceClaims) == 0 && g.oneIn(2) {
+			g.addServedResources(object)
+		}
+	}
 }
 
 // happening returns an object that comes, changes or goes; most of them are new pods.
