@@ -29,8 +29,8 @@
 // [Framework.Search] finds the best of all nodes without asking every plugin about every node: the verdicts and scores of a
 // plugin that implements framework.FilterKeyPlugin or framework.ScoreKeyPlugin are cached until the node changes. The verdicts
 // of all these plugins are combined, and their scores added up, for pods that they treat alike; a tree over the totals finds
-// the best nodes. The page docs/verdict-caches.md describes all of it. The other Run methods ask plugins each time, with the
-// same result.
+// the best nodes. Plugins without keys are asked last, about few nodes. The page docs/verdict-caches.md describes all of it.
+// The other Run methods ask plugins each time.
 //
 // # Concurrency
 //

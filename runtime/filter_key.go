@@ -32,15 +32,15 @@ func (f *Framework) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Po
 	return key, len(rest) == 0
 }
 
-// appendFilterKeys appends the keys of the Filter plugins that are not skipped, up to the first one that has none, and
-// returns the indexes of the plugins from there on.
+// appendFilterKeys appends the keys of the Filter plugins that are not skipped, and returns the indexes of those that have
+// none.
 func (f *Framework) appendFilterKeys(calls *pluginCalls, key []byte, state fwk.CycleState, pod *v1.Pod) (_ []byte, rest []int) {
 	skipped := state.GetSkipFilterPlugins()
 	for i := range f.filter {
 		if len(skipped) > 0 && skipped.Has(f.filter[i].name) {
 			continue
 		}
-		if len(rest) == 0 && f.cache.filters[i].key != nil {
+		if f.cache.filters[i].key != nil {
 			longer, ok := f.appendFilterKey(calls, key, i, state, pod)
 			if ok {
 				key = longer

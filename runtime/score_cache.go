@@ -98,10 +98,22 @@ func (c *scoreCache) best(s *cachedSearch, pick func(count int) int) int {
 			best, ties := verdicts.Highest(sums)
 			return verdicts.Nth(sums, best, pickOne(pick, ties))
 		}
-		c.totals.Build(sums)
-		c.treeAt = c.position
+		c.build(sums)
 	}
 	return c.totals.Winner(pickOne(pick, c.totals.Winners()))
+}
+
+// tree returns the totals of all nodes that the combined verdicts accept.
+func (c *scoreCache) tree(s *cachedSearch) *verdicts.WinnerTree {
+	if c.treeAt != c.position {
+		c.build(c.sums(s))
+	}
+	return &c.totals
+}
+
+func (c *scoreCache) build(sums []int64) {
+	c.totals.Build(sums)
+	c.treeAt = c.position
 }
 
 // syncPlugins brings the cached scores of the plugins up to date.

@@ -28,12 +28,27 @@ type NominatedNodes interface {
 	NominatedNodes() []string
 }
 
+// SearchOptions say which nodes [Framework.Search] compares, and how it chooses among equals.
+type SearchOptions struct {
+	// Pick chooses one of several nodes that are equally good by its index. It must not be nil.
+	Pick func(count int) int
+	// Sample is how many nodes that take the pod are enough (kube-scheduler: percentageOfNodesToScore); zero stands for all.
+	// They are the first ones from position Start of the snapshot's list on.
+	Sample, Start int
+	// Limit, without a sample, is about how many nodes plugins without keys ([framework.FilterKeyPlugin],
+	// [framework.ScoreKeyPlugin]) are asked about: those that the other plugins score highest come first. Zero stands for all.
+	// It does not limit Filter plugins where no other plugin's score depends on which nodes they reject.
+	Limit int
+}
+
 // Choice is what [Framework.Search] found.
 type Choice struct {
 	// Node is the name of the best node; empty if no node takes the pod.
 	Node string
-	// Feasible is how many nodes take the pod.
+	// Feasible is how many nodes are known to take the pod: all that do, or fewer if not all were asked about.
 	Feasible int
+	// Checked is how many nodes of the snapshot's list were looked at for a sample, from Start on.
+	Checked int
 	// Rejections has the reason of every node, if no node takes the pod; otherwise it is nil.
 	Rejections *framework.NodeToStatus
 }
@@ -57,10 +72,13 @@ type verdictCache struct {
 	changes    verdicts.ChangeLog
 	store      lru.Cache[cacheable]
 	rejections verdicts.StatusTable
+	rejectors  []int // the indexes of the Filter plugins that the rejections are of
 	// roles is what the plugins offer beyond the official interfaces.
 	filters []filterRole
 	scorers []scorerRole
-	metrics VerdictCacheMetrics // may be nil
+	// plainPreScore reports whether a PreScore plugin must be shown the nodes that take the pod.
+	plainPreScore bool
+	metrics       VerdictCacheMetrics // may be nil
 	// workers are as many as can run at a time: more would only get in each other's way.
 	workers *Parallelizer
 
@@ -73,8 +91,15 @@ type verdictCache struct {
 	sums                                        []int64
 	verdicts                                    []verdicts.Verdict
 	indexes                                     []int
-	checked                                     int // nodes, one after the other, for changes that plugins make
-	names                                       nodeNames
+	remaining                                   []int
+	unasked                                     []int
+	// asked is what came of asking about nodes in this search, by node index; askedNodes are those with a known verdict.
+	asked      []verdicts.Verdict
+	askedNodes []int
+	// turn is the node index at which the last search for a few nodes ended.
+	turn    int
+	checked int // nodes, one after the other, for changes that plugins make
+	names   nodeNames
 }
 
 // nodeNames are the names of the nodes of a snapshot, in the order of its list.
@@ -123,11 +148,16 @@ type cachedSearch struct {
 
 	combined    *combinedVerdicts
 	combinedKey []byte
-	// filteredFurther reports whether remaining, instead of combined, has the nodes that take the pod, and verdicts why others
-	// don't.
+	// rest are the Filter plugins that are not part of the combined verdicts, as indexes in Framework.filter. Of them, plain
+	// reports whether some have no key.
+	rest      []int
+	plain     bool
+	nominated []nominatedNode
+	// filteredFurther reports whether remaining, instead of combined, has the nodes that take the pod.
 	filteredFurther bool
 	remaining       []int
-	verdicts        []verdicts.Verdict
+	// verdicts says why nodes don't take the pod; see explain.
+	verdicts []verdicts.Verdict
 }
 
 // wireSearch finds out what the plugins offer.
@@ -149,6 +179,9 @@ func (f *Framework) wireSearch() {
 		role.all, _ = f.score[i].plugin.(framework.ScoreAllPlugin)
 		c.scorers = append(c.scorers, role)
 	}
+	for i := range f.preScore {
+		c.plainPreScore = c.plainPreScore || c.roleOf(f, f.preScore[i].name).plain()
+	}
 }
 
 // CanSearch reports whether [Framework.Search] works with the snapshot and the nominator that the framework was given.
@@ -158,36 +191,58 @@ func (f *Framework) CanSearch() bool {
 	return indexed && nominated
 }
 
-// Search finds the best of all nodes for a pod for which PreFilter has run. It comes to the same as asking the Filter
+// Search finds the best node for a pod for which PreFilter has run. It comes to the same as asking the Filter
 // plugins about every node, nominated pods included, and then PreScore, Score and NormalizeScore about those that are
 // left; but what plugins with a key said before (see [framework.FilterKeyPlugin]) is not asked again, and where all
-// plugins have one, the cost follows the number of nodes that changed.
-//
-// When several nodes are the best, pick is called with their number, and chooses one by its index.
+// plugins have one, the cost follows the number of nodes that changed. Plugins without a key are asked last, about as few nodes
+// as can be.
 //
 // The status is nil or an Error. Searches of a framework run one at a time; the snapshot must not be updated meanwhile.
-func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Pod, pick func(count int) int) (Choice, *fwk.Status) {
+func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Pod, options SearchOptions) (Choice, *fwk.Status) {
 	var choice Choice
-	status := f.searching(ctx, state, pod, func(s *cachedSearch) *fwk.Status {
-		choice.Feasible = s.feasible()
-		switch choice.Feasible {
-		case 0:
-			choice.Rejections = s.rejections()
-		case 1:
-			choice.Node = s.nameAt(s.feasibleIndexes()[0])
+	status := f.searching(ctx, state, pod, func(s *cachedSearch) (failure *fwk.Status) {
+		switch {
+		case options.Sample > 0:
+			choice, failure = s.chooseFromSample(options)
+		case len(s.rest) > 0 || len(s.nominated) > 0 || s.asksForNodes():
+			choice, failure = s.chooseBestFirst(options)
 		default:
-			nodeIndex, failure := s.best(pick)
-			if failure != nil {
-				return failure
-			}
-			choice.Node = s.nameAt(nodeIndex)
+			choice, failure = s.chooseFromAll(options)
 		}
-		return nil
+		return failure
 	})
 	if status != nil {
 		return Choice{}, status
 	}
 	return choice, nil
+}
+
+// chooseFromAll compares all nodes that take the pod.
+func (s *cachedSearch) chooseFromAll(options SearchOptions) (choice Choice, failure *fwk.Status) {
+	if failure := s.askAll(); failure != nil {
+		return choice, failure
+	}
+	choice.Feasible = s.feasible()
+	switch choice.Feasible {
+	case 0:
+		choice.Rejections, failure = s.reject()
+	case 1:
+		choice.Node = s.nameAt(s.feasibleIndexes()[0])
+	default:
+		choice.Node, failure = s.best(options.Pick)
+	}
+	return choice, failure
+}
+
+// reject returns why nodes don't take the pod, for every node that does not.
+func (s *cachedSearch) reject() (*framework.NodeToStatus, *fwk.Status) {
+	if failure := s.askAll(); failure != nil {
+		return nil, failure
+	}
+	if failure := s.explain(); failure != nil {
+		return nil, failure
+	}
+	return s.rejections(), nil
 }
 
 // Totals returns the total score of every node that takes the pod, and why the others don't, which is what Search
@@ -196,12 +251,16 @@ func (f *Framework) Totals(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	totals := map[string]int64{}
 	var rejections *framework.NodeToStatus
 	status := f.searching(ctx, state, pod, func(s *cachedSearch) *fwk.Status {
-		rejections = s.rejections()
-		if s.feasible() == 0 {
-			return nil
+		var failure *fwk.Status
+		if rejections, failure = s.reject(); failure != nil || s.feasible() == 0 {
+			return failure
 		}
 		nodeIndexes := slices.Clone(s.feasibleIndexes())
-		sums, failure := s.totals(nodeIndexes)
+		scores, others, failure := s.startScores()
+		if failure != nil {
+			return failure
+		}
+		sums, failure := s.finishScores(scores, others, nodeIndexes)
 		if failure != nil {
 			return failure
 		}
@@ -247,7 +306,7 @@ func (f *Framework) startSearch(ctx context.Context, state fwk.CycleState, pod *
 	}
 	c := &f.cache
 	if c.rejections.Full() {
-		c.rejections = verdicts.StatusTable{}
+		c.rejections, c.rejectors = verdicts.StatusTable{}, nil
 		c.store.Clear()
 	}
 	c.changes.CatchUp(nodes)
@@ -256,6 +315,7 @@ func (f *Framework) startSearch(ctx context.Context, state fwk.CycleState, pod *
 
 // end ends a search: what was not used for long makes room.
 func (c *verdictCache) end(profile string) {
+	c.forgetAsked()
 	c.store.EndCycle()
 	if c.metrics != nil {
 		c.metrics.VerdictCacheBytes(profile, c.store.Used())
@@ -304,16 +364,12 @@ func (s *cachedSearch) feasibleIndexes() []int {
 	return s.remaining
 }
 
-// rejections returns why nodes don't take the pod. It does not change when cached verdicts do.
+// rejections returns why nodes don't take the pod, after explain. It does not change when cached verdicts do.
 func (s *cachedSearch) rejections() *framework.NodeToStatus {
-	byNode := s.combined.verdicts
-	if s.filteredFurther {
-		byNode = s.verdicts
-	}
 	list, _ := s.nodes.NodeInfos().List() // a list by node index never fails
 	byPosition := make([]int32, len(list))
 	for i, nodeIndex := range s.nodes.ListOrder() {
-		if v := byNode[nodeIndex]; v >= verdicts.FirstRejection {
+		if v := s.verdicts[nodeIndex]; v >= verdicts.FirstRejection {
 			byPosition[i] = int32(v-verdicts.FirstRejection) + 1
 		}
 	}

@@ -15,44 +15,17 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime/internal/verdicts"
 )
 
-// filter finds the nodes that take the pod. The plugins up to the first one without a key are asked through the combined verdicts;
-// those after it one by one, about the nodes that are left.
+// filter brings the combined verdicts for this pod up to date, and finds out what they leave to be asked: the plugins that are
+// not part of them, and the nodes on which other pods are nominated to run.
 func (s *cachedSearch) filter() (status *fwk.Status) {
 	calls := s.f.startExtensionPoint(s.ctx, MethodFilter, s.state, s.pod)
 	defer calls.end(&status)
-	rest, failure := s.findCombined(&calls)
-	if failure != nil {
-		return failure
-	}
-	nominated := s.nominatedNodes()
-	if len(rest) == 0 && len(nominated) == 0 {
-		return nil
-	}
-	s.filteredFurther = true
-	s.cache.indexes = s.combined.acceptedNodes(s.cache.indexes[:0], s.allNodes())
-	s.remaining = s.cache.indexes
-	s.cache.verdicts = append(s.cache.verdicts[:0], s.combined.verdicts...)
-	s.verdicts = s.cache.verdicts
-	s.exclude(nominated)
-	for _, index := range rest {
-		if failure := s.filterFurther(&calls, index); failure != nil {
-			return failure
-		}
-	}
-	return s.filterNominated(nominated, len(rest) == 0)
-}
-
-// findCombined brings the combined verdicts for this pod up to date, and returns the indexes of the plugins that are not part
-// of them.
-func (s *cachedSearch) findCombined(calls *pluginCalls) (rest []int, failure *fwk.Status) {
 	c := s.cache
-	c.combinedKey, rest = s.f.appendFilterKeys(calls, append(c.combinedKey[:0], keyOfCombinedVerdicts), s.state, s.pod)
+	c.combinedKey, s.rest = s.f.appendFilterKeys(&calls, append(c.combinedKey[:0], keyOfCombinedVerdicts), s.state, s.pod)
+	s.plain = len(s.rest) > 0
 	entry := c.store.Get(c.combinedKey)
-	if entry == nil {
-		if unseen := s.cutUnseen(); len(unseen) > 0 {
-			rest = append(unseen, rest...)
-			entry = c.store.Get(c.combinedKey)
-		}
+	if entry == nil && s.takeUnseenFilters() {
+		entry = c.store.Get(c.combinedKey)
 	}
 	if entry == nil {
 		var filters []combinedFilter
@@ -69,28 +42,30 @@ func (s *cachedSearch) findCombined(calls *pluginCalls) (rest []int, failure *fw
 	}
 	if failure := s.combined.sync(s); failure != nil {
 		c.store.Remove(entry)
-		return nil, failure
+		return failure
 	}
-	return rest, nil
+	c.asked = verdicts.Extend(c.asked, s.nodes.IndexCount(), verdicts.Unknown)
+	s.nominated = s.nominatedNodes()
+	return s.filterNominated(verdicts.Accepted)
 }
 
-// cutUnseen ends the key of the combined verdicts before the first part that was not seen before, because it may never come
-// again, and returns the plugins that are then no part of them.
-func (s *cachedSearch) cutUnseen() (indexes []int) {
+// takeUnseenFilters takes the parts that were not seen before out of the key of the combined verdicts, because they may never
+// come again: their plugins are asked themselves. It reports whether there are any.
+func (s *cachedSearch) takeUnseenFilters() bool {
 	c := s.cache
-	keys := c.combinedKey
-	for at := 1; at < len(keys); {
-		index, part := nextKey(keys[at:])
-		seen := c.store.Seen(s.storeKeyOf(keyOfVerdicts, part))
-		if len(indexes) == 0 && !seen {
-			c.combinedKey = keys[:at]
-		}
-		if len(indexes) > 0 || !seen {
-			indexes = append(indexes, index)
-		}
+	seen, before := c.combinedKey[:1], len(s.rest)
+	for at := 1; at < len(c.combinedKey); {
+		index, part := nextKey(c.combinedKey[at:])
 		at += len(part)
+		if c.store.Seen(s.storeKeyOf(keyOfVerdicts, part)) {
+			seen = append(seen, part...) // never overtakes what is read
+		} else {
+			s.rest = append(s.rest, index)
+		}
 	}
-	return indexes
+	c.combinedKey = seen
+	slices.Sort(s.rest)
+	return len(s.rest) > before
 }
 
 // storeKeyOf returns the key in the store for the verdicts or scores of one plugin, in working space.
@@ -131,49 +106,6 @@ func (s *cachedSearch) pluginVerdicts(part []byte) *lru.Entry[cacheable] {
 		entry.Value = verdicts.NewPluginVerdicts()
 	}
 	return entry
-}
-
-// filterFurther asks a plugin that is not part of the combined verdicts about the nodes that are left.
-func (s *cachedSearch) filterFurther(calls *pluginCalls, index int) *fwk.Status {
-	c := s.cache
-	if c.filters[index].key != nil {
-		key, ok := s.f.appendFilterKey(calls, c.pluginKey[:0], index, s.state, s.pod)
-		c.pluginKey = key
-		if ok && c.store.Seen(s.storeKeyOf(keyOfVerdicts, key)) {
-			cached := s.pluginVerdicts(key).Value.(*verdicts.PluginVerdicts)
-			cached.Sync(s.changes())
-			if failure := s.askUnknown(index, cached, s.remaining); failure != nil {
-				return failure
-			}
-			s.remaining = slices.DeleteFunc(s.remaining, func(nodeIndex int) bool {
-				s.verdicts[nodeIndex] = cached.ByNode[nodeIndex]
-				return cached.ByNode[nodeIndex] != verdicts.Accepted
-			})
-			return nil
-		}
-	}
-	answers, failure := s.askFilter(index, s.remaining)
-	if failure != nil {
-		return failure
-	}
-	kept := s.remaining[:0]
-	for i, nodeIndex := range s.remaining {
-		if answers[i] == nil {
-			kept = append(kept, nodeIndex)
-			continue
-		}
-		v, failure := s.verdictOf(index, answers[i])
-		if failure != nil {
-			return failure
-		}
-		if v == verdicts.Accepted {
-			kept = append(kept, nodeIndex)
-		} else {
-			s.verdicts[nodeIndex] = v
-		}
-	}
-	s.remaining = kept
-	return nil
 }
 
 // askUnknown asks a plugin about those of the nodes on which it has no cached verdict.

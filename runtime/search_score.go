@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -26,22 +27,26 @@ type uncachedScorers struct {
 // none reports whether all plugins are asked through the score cache.
 func (s *uncachedScorers) none() bool { return len(s.scoreAll)+len(s.unseen)+len(s.perNode) == 0 }
 
-// best returns the index of the best node; pick decides between several.
-func (s *cachedSearch) best(pick func(count int) int) (int, *fwk.Status) {
-	scores, others, failure := s.cachedScores()
+// best returns the name of the best of all nodes that take the pod; pick decides between several.
+func (s *cachedSearch) best(pick func(count int) int) (string, *fwk.Status) {
+	scores, others, failure := s.startScores()
 	if failure != nil {
-		return 0, failure
+		return "", failure
 	}
-	if !s.filteredFurther && others.none() {
-		return scores.best(s, pick), nil
+	if !s.filteredFurther && others.none() && !s.cache.plainPreScore {
+		return s.nameAt(scores.best(s, pick)), nil
 	}
-	nodeIndexes := s.feasibleIndexes()
-	totals, failure := s.sum(scores, others, nodeIndexes)
+	return s.bestOf(scores, others, s.feasibleIndexes(), pick)
+}
+
+// bestOf returns the name of the best of some nodes that take the pod.
+func (s *cachedSearch) bestOf(scores *scoreCache, others uncachedScorers, nodeIndexes []int, pick func(count int) int) (string, *fwk.Status) {
+	totals, failure := s.finishScores(scores, others, nodeIndexes)
 	if failure != nil {
-		return 0, scoring(failure)
+		return "", failure
 	}
 	best, ties := verdicts.Highest(totals)
-	return nodeIndexes[verdicts.Nth(totals, best, pickOne(pick, ties))], nil
+	return s.nameAt(nodeIndexes[verdicts.Nth(totals, best, pickOne(pick, ties))]), nil
 }
 
 func pickOne(pick func(count int) int, count int) int {
@@ -51,24 +56,37 @@ func pickOne(pick func(count int) int, count int) int {
 	return pick(count)
 }
 
-// totals returns the total scores of the given nodes, which are all that take the pod.
-func (s *cachedSearch) totals(nodeIndexes []int) ([]int64, *fwk.Status) {
-	scores, others, failure := s.cachedScores()
-	if failure != nil {
-		return nil, failure
+// startScores runs PreScore of the plugins that do not depend on which nodes take the pod, and brings the score cache up to date.
+func (s *cachedSearch) startScores() (*scoreCache, uncachedScorers, *fwk.Status) {
+	if failure := s.runPreScore(false, nil); failure != nil {
+		return nil, uncachedScorers{}, failedWith("preparing the scores", failure.Plugin(), failure.AsError())
 	}
-	totals, failure := s.sum(scores, others, nodeIndexes)
-	return totals, scoring(failure)
-}
-
-// cachedScores runs PreScore, and brings the score cache up to date.
-func (s *cachedSearch) cachedScores() (*scoreCache, uncachedScorers, *fwk.Status) {
-	others, failure := s.prepareScores()
-	if failure != nil {
-		return nil, others, failedWith("preparing the scores", failure.Plugin(), failure.AsError())
+	var others uncachedScorers
+	skipped := s.state.GetSkipScorePlugins()
+	for i := range s.f.score {
+		switch role := &s.cache.scorers[i]; {
+		case len(skipped) > 0 && skipped.Has(s.f.score[i].name):
+		case role.all != nil:
+			others.scoreAll = append(others.scoreAll, i)
+		case role.key == nil:
+			others.perNode = append(others.perNode, i)
+		}
 	}
 	scores, failure := s.findScores(&others)
 	return scores, others, scoring(failure)
+}
+
+// finishScores runs PreScore of the other plugins, and returns the totals of nodes that take the pod.
+func (s *cachedSearch) finishScores(scores *scoreCache, others uncachedScorers, nodeIndexes []int) ([]int64, *fwk.Status) {
+	if s.cache.plainPreScore {
+		if failure := s.runPreScore(true, s.infosOf(nodeIndexes)); failure != nil {
+			return nil, failedWith("preparing the scores", failure.Plugin(), failure.AsError())
+		}
+		skipped := s.state.GetSkipScorePlugins()
+		others.perNode = slices.DeleteFunc(others.perNode, func(index int) bool { return skipped.Has(s.f.score[index].name) })
+	}
+	totals, failure := s.sum(scores, others, nodeIndexes)
+	return totals, scoring(failure)
 }
 
 // scoring says what failed; nil stays nil.
@@ -79,28 +97,34 @@ func scoring(failure *fwk.Status) *fwk.Status {
 	return failedWith("scoring the nodes", failure.Plugin(), failure.AsError())
 }
 
-// prepareScores runs PreScore, and finds the plugins that are not asked through the score cache because they are no
-// [framework.ScoreKeyPlugin].
-func (s *cachedSearch) prepareScores() (others uncachedScorers, status *fwk.Status) {
-	calls := s.f.startExtensionPoint(s.ctx, MethodPreScore, s.state, s.pod)
+// runPreScore runs the PreScore plugins that offer nothing beyond the official interfaces, which are shown the nodes that take
+// the pod, or the others, which are shown all nodes.
+func (s *cachedSearch) runPreScore(plain bool, feasible []fwk.NodeInfo) (status *fwk.Status) {
+	calls := s.f.startCalls(s.ctx, MethodPreScore, s.state, s.pod)
+	if plain == s.cache.plainPreScore {
+		calls = s.f.startExtensionPoint(s.ctx, MethodPreScore, s.state, s.pod)
+	}
 	defer calls.end(&status)
-	all, _ := s.nodes.NodeInfos().List() // a list by node index never fails
-	var feasible []fwk.NodeInfo
+	nodes := feasible
+	if !plain {
+		nodes, _ = s.nodes.NodeInfos().List() // a list by node index never fails
+	}
 	skipped := sets.New[string]()
+	if plain {
+		skipped = s.state.GetSkipScorePlugins().Union(skipped)
+	}
 	for i := range s.f.preScore {
 		plugin := &s.f.preScore[i]
+		role := s.cache.roleOf(s.f, plugin.name)
+		if role.plain() != plain {
+			continue
+		}
 		ctx := calls.enter(s.ctx, &plugin.identity)
 		var returned *fwk.Status
-		switch role := s.roleOf(plugin.name); {
-		case role != nil && role.all != nil:
+		if role != nil && role.all != nil {
 			returned = role.all.PreScoreAll(ctx, s.state, s.pod, s.nodes)
-		case role != nil && role.key != nil:
-			returned = plugin.plugin.PreScore(ctx, s.state, s.pod, all)
-		default:
-			if feasible == nil {
-				feasible = s.feasibleNodes()
-			}
-			returned = plugin.plugin.PreScore(ctx, s.state, s.pod, feasible)
+		} else {
+			returned = plugin.plugin.PreScore(ctx, s.state, s.pod, nodes)
 		}
 		calls.leave(returned)
 		if returned.IsSkip() {
@@ -109,45 +133,33 @@ func (s *cachedSearch) prepareScores() (others uncachedScorers, status *fwk.Stat
 		}
 		plugin.countEvaluation()
 		if !returned.IsSuccess() {
-			return others, failed(fmt.Sprintf("running PreScore plugin %q", plugin.name), plugin.name, returned)
+			return failed(fmt.Sprintf("running PreScore plugin %q", plugin.name), plugin.name, returned)
 		}
 	}
 	s.state.SetSkipScorePlugins(skipped)
-	for i := range s.f.score {
-		switch role := &s.cache.scorers[i]; {
-		case len(skipped) > 0 && skipped.Has(s.f.score[i].name):
-		case role.all != nil:
-			others.scoreAll = append(others.scoreAll, i)
-		case role.key == nil:
-			others.perNode = append(others.perNode, i)
-		}
-	}
-	return others, nil
+	return nil
 }
 
 // roleOf returns what the Score plugin of a name offers, nil if there is none.
-func (s *cachedSearch) roleOf(plugin string) *scorerRole {
-	for i := range s.f.score {
-		if s.f.score[i].name == plugin {
-			return &s.cache.scorers[i]
+func (c *verdictCache) roleOf(f *Framework, plugin string) *scorerRole {
+	for i := range f.score {
+		if f.score[i].name == plugin {
+			return &c.scorers[i]
 		}
 	}
 	return nil
 }
 
-// feasibleNodes returns the nodes that take the pod in the order of the snapshot.
-func (s *cachedSearch) feasibleNodes() []fwk.NodeInfo {
-	byNode := s.combined.verdicts
-	if s.filteredFurther {
-		byNode = s.verdicts
+// plain reports whether the plugin, which may have no role, offers nothing beyond the official interfaces.
+func (r *scorerRole) plain() bool { return r == nil || r.key == nil && r.all == nil }
+
+// infosOf returns nodes by their indexes.
+func (s *cachedSearch) infosOf(nodeIndexes []int) []fwk.NodeInfo {
+	infos := make([]fwk.NodeInfo, len(nodeIndexes))
+	for i, nodeIndex := range nodeIndexes {
+		infos[i] = s.nodes.NodeAt(nodeIndex)
 	}
-	nodes := make([]fwk.NodeInfo, 0, s.feasible())
-	for _, nodeIndex := range s.nodes.ListOrder() {
-		if byNode[nodeIndex] == verdicts.Accepted {
-			nodes = append(nodes, s.nodes.NodeAt(nodeIndex))
-		}
-	}
-	return nodes
+	return infos
 }
 
 // findScores brings the score cache of this pod up to date. Plugins that have no key for the pod, or one that was never seen

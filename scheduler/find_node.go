@@ -16,6 +16,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/runtime"
 )
 
 // nodeSearch is the search for the node of one pod.
@@ -86,21 +87,25 @@ func (s *Scheduler) bestNode(ctx context.Context, search *nodeSearch) (string, *
 	return s.selectNode(ctx, search, feasible)
 }
 
-// canUseVerdictCaches reports whether runtime's Search can choose the node: all nodes are looked at, and there are no
-// extenders.
+// canUseVerdictCaches reports whether runtime's Search can choose the node: nothing else has a say, as extenders have.
 func (s *Scheduler) canUseVerdictCaches(search *nodeSearch) bool {
-	percentage := s.percentage(search)
-	return (percentage == 0 || percentage == 100) && !s.options.DisableVerdictCaches && len(s.options.Extenders) == 0 &&
-		search.profile.Has(profiles.Score) && search.profile.CanSearch()
+	return !s.options.DisableVerdictCaches && len(s.options.Extenders) == 0 && search.profile.CanSearch()
 }
 
 // searchVerdictCaches has the framework choose the node by the plugins' cached verdicts and scores: runtime.Framework.Search
 // runs plugins only for nodes that changed. This is the default path.
 func (s *Scheduler) searchVerdictCaches(ctx context.Context, search *nodeSearch) (string, *fwk.Status) {
-	choice, status := search.profile.Search(ctx, search.state, search.pod, s.random.IntN)
+	options := runtime.SearchOptions{Pick: s.random.IntN, Start: s.nextStart}
+	if enough := s.numFeasibleNodesToFind(search, search.all.count); enough < search.all.count {
+		options.Sample = enough
+	} else if s.percentage(search) == 0 {
+		options.Limit = nodesToFind(adaptivePercentage(search.all.count), search.all.count)
+	}
+	choice, status := search.profile.Search(ctx, search.state, search.pod, options)
 	if status.IsError() {
 		return "", status
 	}
+	s.nextStart = (s.nextStart + choice.Checked) % search.all.count
 	if choice.Feasible == 0 {
 		search.diagnosis.NodeToStatus = choice.Rejections
 		choice.Rejections.ForEachStatus(func(status *fwk.Status, _ int) { search.diagnosis.AddPluginStatus(status) })
@@ -260,6 +265,10 @@ func nodesToFind(percentage, candidates int) int {
 	}
 	return max(candidates*percentage/100, minNodesToFind)
 }
+
+// adaptivePercentage is the share of nodes that kube-scheduler looks at if the configuration does not say: half of them in a
+// small cluster, and ever less down to a twentieth. Here only plugins without keys are asked about no more.
+func adaptivePercentage(nodes int) int { return max(50-nodes/125, 5) }
 
 // percentage is the share of nodes that the configuration asks to look at, zero if it does not say.
 func (s *Scheduler) percentage(search *nodeSearch) int {

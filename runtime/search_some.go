@@ -1,0 +1,196 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"slices"
+
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/runtime/internal/verdicts"
+)
+
+// chooseFromSample compares the first nodes that take the pod, as many as are enough.
+func (s *cachedSearch) chooseFromSample(options SearchOptions) (choice Choice, failure *fwk.Status) {
+	c, order := s.cache, s.nodes.ListOrder()
+	sample := c.remaining[:0]
+	for choice.Checked < len(order) && len(sample) < options.Sample {
+		part := c.indexes[:0]
+		for ; choice.Checked < len(order) && len(part) < options.Sample-len(sample); choice.Checked++ {
+			nodeIndex := order[(options.Start+choice.Checked)%len(order)]
+			if s.combined.verdicts[nodeIndex] == verdicts.Accepted {
+				part = append(part, nodeIndex)
+			}
+		}
+		c.indexes = part
+		if sample, failure = s.askAccepted(sample, part); failure != nil {
+			return choice, failure
+		}
+	}
+	c.remaining = sample
+	choice.Feasible = len(sample)
+	switch len(sample) {
+	case 0:
+		choice.Rejections, failure = s.reject()
+	case 1:
+		choice.Node = s.nameAt(sample[0])
+	default:
+		scores, others, failure := s.startScores()
+		if failure != nil {
+			return choice, failure
+		}
+		slices.Sort(sample) // among equals the choice is by node index
+		choice.Node, failure = s.bestOf(scores, others, sample, options.Pick)
+		return choice, failure
+	}
+	return choice, failure
+}
+
+// asksForNodes reports whether a Score or PreScore plugin must be asked about, or shown, nodes that take the pod.
+func (s *cachedSearch) asksForNodes() bool {
+	return s.cache.plainPreScore || slices.ContainsFunc(s.cache.scorers, func(role scorerRole) bool { return role.plain() })
+}
+
+// chooseBestFirst looks at nodes in the order of their known scores, where plugins must be asked about nodes that are not
+// known to reject the pod: Filter plugins until a node takes the pod whose score none can surpass, Score plugins about as
+// many nodes as the options say.
+func (s *cachedSearch) chooseBestFirst(options SearchOptions) (choice Choice, failure *fwk.Status) {
+	few, failure := s.firstFeasible(2)
+	switch {
+	case failure != nil:
+		return choice, failure
+	case len(few) < 2: // they are all
+		return s.chooseFromAll(options)
+	}
+	scores, others, failure := s.startScores()
+	if failure != nil {
+		return choice, failure
+	}
+	known := others.none() && !s.cache.plainPreScore
+	if known {
+		nodeIndex, found, failure := s.winner(scores, options.Pick)
+		if failure != nil {
+			return choice, failure
+		}
+		if found {
+			return Choice{Node: s.nameAt(nodeIndex), Feasible: len(few)}, nil
+		}
+	}
+	var nodeIndexes []int
+	plain := s.plain || len(others.perNode) > 0 || s.cache.plainPreScore
+	if !known && plain && options.Limit > 0 {
+		nodeIndexes, failure = s.bestFirst(scores, options)
+	} else {
+		failure = s.askAll()
+		nodeIndexes = s.feasibleIndexes()
+	}
+	if failure != nil {
+		return choice, failure
+	}
+	choice.Feasible = len(nodeIndexes)
+	choice.Node, failure = s.bestOf(scores, others, nodeIndexes, options.Pick)
+	return choice, failure
+}
+
+// firstFeasible returns so many nodes that take the pod, from another one on each time; fewer only if there are no more.
+func (s *cachedSearch) firstFeasible(count int) ([]int, *fwk.Status) {
+	var found, part []int
+	nodeCount, atOnce := len(s.combined.verdicts), count
+	for i := range nodeCount {
+		s.cache.turn = (s.cache.turn + 1) % nodeCount
+		nodeIndex := s.cache.turn
+		if s.combined.verdicts[nodeIndex] == verdicts.Accepted {
+			part = append(part, nodeIndex)
+		}
+		if len(part) < atOnce && i < nodeCount-1 {
+			continue
+		}
+		var failure *fwk.Status
+		if found, failure = s.askAccepted(found, part); failure != nil || len(found) >= count {
+			return found, failure
+		}
+		part, atOnce = part[:0], 2*atOnce
+	}
+	return found, nil
+}
+
+// maxTried is how many nodes, or holders of a highest score, are tried before it is less work to ask about all nodes at once.
+const maxTried = 64
+
+// winner finds the best node where only Filter plugins have to be asked about nodes: of the best ones one after the other, chosen
+// by pick among equals, the first that takes the pod. It finds none if many reject the pod, or if a score of all nodes may
+// depend on which ones do.
+func (s *cachedSearch) winner(scores *scoreCache, pick func(count int) int) (nodeIndex int, found bool, failure *fwk.Status) {
+	for i := range scores.scaled {
+		stands, failure := s.highestStands(&scores.scaled[i])
+		if failure != nil || !stands {
+			return 0, false, failure
+		}
+	}
+	tree := scores.tree(s)
+	tried := make([]int, 0, maxTried)
+	defer func() {
+		for _, nodeIndex := range tried {
+			tree.Set(nodeIndex, scores.total(s, nodeIndex))
+		}
+	}()
+	for len(tried) < maxTried {
+		nodeIndex = tree.Winner(pickOne(pick, tree.Winners()))
+		if accepted, failure := s.askAccepted(nil, []int{nodeIndex}); failure != nil || len(accepted) > 0 {
+			return nodeIndex, failure == nil, failure
+		}
+		tried = append(tried, nodeIndex)
+		tree.Set(nodeIndex, verdicts.NoTotal)
+	}
+	return 0, false, nil
+}
+
+// highestStands reports whether a node that takes the pod has the highest raw score of those that the combined verdicts accept.
+// Then the others are scaled to it, whichever of them take the pod.
+func (s *cachedSearch) highestStands(scorer *scaledScorer) (bool, *fwk.Status) {
+	if scorer.highest == 0 {
+		return true, nil
+	}
+	tried := 0
+	for nodeIndex, raw := range scorer.raw {
+		if raw != scorer.highest {
+			continue
+		}
+		if accepted, failure := s.askAccepted(nil, []int{nodeIndex}); failure != nil || len(accepted) > 0 {
+			return true, failure
+		}
+		if tried++; tried == maxTried {
+			return false, nil
+		}
+	}
+	return false, nil
+}
+
+// bestFirst returns about as many nodes that take the pod as the options say, those with the highest known scores, in the
+// order of node indexes. Among equals it begins with another one each time, so that none goes unseen forever.
+func (s *cachedSearch) bestFirst(scores *scoreCache, options SearchOptions) (found []int, failure *fwk.Status) {
+	const atLeast = 32 // at once
+	ranking := scores.tree(s).Ranking(s.cache.turn)
+	found = s.cache.remaining[:0]
+	for len(found) < options.Limit {
+		part := s.cache.indexes[:0]
+		for len(part) < max(options.Limit-len(found), atLeast) {
+			nodeIndex, ok := ranking.Next()
+			if !ok {
+				break
+			}
+			part = append(part, nodeIndex)
+		}
+		s.cache.indexes = part
+		if len(part) == 0 {
+			break
+		}
+		if found, failure = s.askAccepted(found, part); failure != nil {
+			return nil, failure
+		}
+	}
+	slices.Sort(found)
+	s.cache.remaining = found
+	return found, nil
+}
