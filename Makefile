@@ -63,7 +63,7 @@ check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck, workflows
 	cd test && $(GO) mod tidy -diff && $(GO) vet ./...
 	$(GO) run $(ACTIONLINT) -shellcheck= -pyflakes=
 
-parity: ## run kube-scheduler's plugins beside ours on random clusters; SEED and N choose which and how many
+parity: ## run kube-scheduler's plugins next to ours on random clusters; SEED and N choose which and how many
 	cd test && N=$${N:-6600} $(GO) test -count=1 -v -vet=off ./parity
 
 audit: ## audit the default profile on random clusters in which everything changes; SCENARIOS is how many (500)
@@ -72,7 +72,7 @@ audit: ## audit the default profile on random clusters in which everything chang
 cluster: ## run rouse on a real API server: 1,000 nodes and 5,000 pods; NODES, PODS and SEED choose others
 	cd test && NODES=$${NODES:-1000} PODS=$${PODS:-5000} $(GO) test -count=1 -v -vet=off -timeout 60m ./cluster
 
-bench: ## Rouse beside kube-scheduler, the most important rows in 5 minutes; ROWS chooses any others, bin/bench.json is the report
+bench: ## Rouse next to kube-scheduler, the most important rows in 5 minutes; ROWS chooses any others, bin/bench.json is the report
 	@mkdir -p bin
 	cd test && $(GO) run ./bench -json ../bin/bench.json $(BENCHFLAGS)
 

@@ -20,7 +20,7 @@ import (
 	"github.com/rouse-scheduler/rouse/app"
 )
 
-// explainPod runs rouse explain pod beside a scheduler that runs in the same process, and so leaves the log alone.
+// explainPod runs rouse explain pod next to a scheduler that runs in the same process, and so leaves the log alone.
 func explainPod(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	command := app.NewSchedulerCommand()
@@ -46,7 +46,7 @@ func waitingPods(t *testing.T) *apiServer {
 			pod("db", `,"nodeName":"n1"`, `,"startTime":"2026-01-01T09:30:00Z"`),
 			pod("web", "", ""),
 			pod("gated", `,"schedulingGates":[{"name":"example.com/quota"}]`, ""),
-			strings.Replace(pod("others", "", ""), "default-scheduler", "somebody", 1),
+			strings.Replace(pod("others", "", ""), "default-scheduler", "another", 1),
 		},
 	}
 	return server
@@ -86,7 +86,7 @@ func TestExplainPodOfScheduler(t *testing.T) {
 	for pod, want := range map[string]string{
 		"shop/db":     "Pod shop/db is on node n1 since 2026-01-01T09:30:00Z; it is 2",
 		"shop/gated":  "\n  SchedulingGates (PreEnqueue)      -  waiting for scheduling gates: [example.com/quota]\n",
-		"shop/others": "\nno profile has the scheduler name somebody\n",
+		"shop/others": "\nno profile has the scheduler name another\n",
 	} {
 		if text, err := ask(pod); err != nil || !strings.Contains(text, want) {
 			t.Errorf("%s: %v\n%s\nwant %q in it", pod, err, text, want)
@@ -229,7 +229,7 @@ func TestExplainPodUnreachable(t *testing.T) {
 	}{
 		"slow":               {append(flags, "--request-timeout", "20ms"), hangs.URL + " did not answer within 20ms; --request-timeout gives it more time"},
 		"unknown authority":  {[]string{"--server", hangs.URL}, "the certificate of " + hangs.URL + " cannot be verified: x509: "},
-		"nobody there":       {[]string{"--server", plain.URL}, "asking " + plain.URL + ": dial tcp "},
+		"no server there":    {[]string{"--server", plain.URL}, "asking " + plain.URL + ": dial tcp "},
 		"not HTTPS":          {[]string{"--server", strings.TrimPrefix(open.URL, "http://")}, "HTTPS"},
 		"no such token":      {append(flags, "--token-file", filepath.Join(folder, "none")), "reading the token: open "},
 		"empty token":        {append(flags, "--token-file", write(t, folder, "empty", "\n")), "empty, is empty"},

@@ -74,7 +74,7 @@ func brokenConfigurations() map[string]struct {
 			"apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n",
 			[]string{":1:1: apiVersion: no kind \"KubeSchedulerConfiguration\" is registered for version"},
 		},
-		"extender that nobody can be": {
+		"extender that cannot exist": {
 			header + "extenders: [{prioritizeVerb: p, weight: 0}]\n",
 			[]string{":3:33: extenders[0].weight: Invalid value: 0"},
 		},

@@ -36,7 +36,7 @@ func (r *running) becomesLeader(server *apiServer) string {
 
 func TestRunElectsALeader(t *testing.T) {
 	server := newAPIServer(t)
-	server.hold("somebody", 1)
+	server.hold("another", 1)
 	r := start(t, server, quick())
 	if body := r.answers("/readyz?verbose", 200); !strings.HasPrefix(body, "[+]leaderElection ok\n[+]shutdown ok\n[+]sched-handler-sync ok\n") {
 		t.Errorf("readiness of a standby:\n%s", body)
@@ -65,13 +65,13 @@ func TestRunElectsALeader(t *testing.T) {
 
 func TestRunEndsAsStandby(t *testing.T) {
 	server := newAPIServer(t)
-	server.hold("somebody", 3600)
+	server.hold("another", 3600)
 	r := start(t, server, quick())
 	r.answers("/readyz", 200)
 	if err := r.stop(); err != nil {
 		t.Errorf("a standby that is asked to end fails: %v", err)
 	}
-	if holder := server.holder(); holder != "somebody" {
+	if holder := server.holder(); holder != "another" {
 		t.Errorf("a standby that ends gives the Lease to %q", holder)
 	}
 }
@@ -88,20 +88,20 @@ func TestRunEndsWhenItsLeaseIsLost(t *testing.T) {
 
 func TestRunSchedulesOnlyAsTheLeader(t *testing.T) {
 	server := newAPIServer(t)
-	server.hold("somebody", 3600)
+	server.hold("another", 3600)
 	r := start(t, server, quick())
 	r.answers("/readyz", 200)
 	if code, body := r.get("/metrics/resources"); code != 200 || body != "" {
 		t.Errorf("a standby answers /metrics/resources with %d %q", code, body)
 	}
-	if holder := server.holder(); holder != "somebody" {
+	if holder := server.holder(); holder != "another" {
 		t.Errorf("the Lease is held by %q", holder)
 	}
 }
 
 func TestRunDelaysItsCache(t *testing.T) {
 	server := newAPIServer(t)
-	server.hold("somebody", 3600)
+	server.hold("another", 3600)
 	config := write(t, t.TempDir(), "scheduler.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"+
 		"delayCacheUntilActive: true\nclientConnection: {contentType: application/json}\n")
 	r := start(t, server, append(quick(), "--config="+config))

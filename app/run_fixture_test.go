@@ -51,7 +51,7 @@ type apiServer struct {
 	*httptest.Server
 
 	mu sync.Mutex
-	// forbidden and absent are resources that nobody may list or watch, and that do not exist.
+	// forbidden and absent are resources that no client may list or watch, and that do not exist.
 	forbidden, absent []string
 	objects           map[string][]string // by resource, in JSON; there are no others
 	lease             *coordinationv1.Lease
@@ -178,7 +178,7 @@ func (s *apiServer) serveLease(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(s.lease)
 }
 
-// holder returns who has the Lease; empty if nobody does.
+// holder returns who has the Lease; empty if no scheduler does.
 func (s *apiServer) holder() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +188,7 @@ func (s *apiServer) holder() string {
 	return *s.lease.Spec.HolderIdentity
 }
 
-// hold gives the Lease to somebody else, for a while.
+// hold gives the Lease to another scheduler, for a while.
 func (s *apiServer) hold(identity string, seconds int32) {
 	s.change(func() {
 		now := metav1.NowMicro()

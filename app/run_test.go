@@ -89,7 +89,7 @@ func TestRunWithoutPort(t *testing.T) {
 	r.eventually("the cluster is watched", func() (bool, string) {
 		server.mu.Lock()
 		defer server.mu.Unlock()
-		return slices.Contains(server.asked, "nodes"), "nobody asked for nodes"
+		return slices.Contains(server.asked, "nodes"), "no request for nodes came"
 	})
 	if code, body := r.get("/livez"); code != 0 {
 		t.Errorf("something answers %d %s", code, body)

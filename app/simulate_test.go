@@ -53,7 +53,7 @@ spec:
       pods:
       - {name: wants-ssd, node: n2}
       - {name: plain, pool: unschedulable}
-      - {name: nobody}
+      - {name: missing}
 `
 
 func scenario(t *testing.T) string {
@@ -196,7 +196,7 @@ func TestFailedExpectations(t *testing.T) {
 		for i, want := range []string{
 			second + ":9:9: at 10s: pod default/wants-ssd: wanted node n2; found node n1",
 			second + ":10:9: at 10s: pod default/plain: wanted pool unschedulable; found pool bound",
-			second + ":11:9: at 10s: pod default/nobody: wanted that it exists; found no such pod",
+			second + ":11:9: at 10s: pod default/missing: wanted that it exists; found no such pod",
 		} {
 			if lines[i] != want {
 				t.Errorf("%s: line %d of standard error is\n%s\nwant\n%s", form, i+1, lines[i], want)

@@ -13,7 +13,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
-// TestMemoryOfPodsAndNodes measures what a cache and a snapshot of it take beside the objects of the API.
+// TestMemoryOfPodsAndNodes measures what a cache and a snapshot of it take in addition to the objects of the API.
 func TestMemoryOfPodsAndNodes(t *testing.T) {
 	const nodeCount, podCount = 1_000, 12_000
 	var nodes []*v1.Node

@@ -129,12 +129,12 @@ func TestMutationsStayInTheirSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, shown(t, mutable)); diff != "" {
-		t.Errorf("the view (-before +after a session that nobody ended):\n%s", diff)
+		t.Errorf("the view (-before +after a session that was not ended):\n%s", diff)
 	}
 }
 
 // TestMutableSnapshotsAreReadTogether is for the race detector: plugins read a session from many goroutines, change the node
-// infos that they got, and read the snapshot beside it.
+// infos that they got, and read the snapshot at the same time.
 func TestMutableSnapshotsAreReadTogether(t *testing.T) {
 	var nodes []*v1.Node
 	var pods []*v1.Pod

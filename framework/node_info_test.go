@@ -111,7 +111,7 @@ func TestNodeInfoAggregates(t *testing.T) {
 	n.SetNode(objects.Node("n").With(func(node *v1.Node) {
 		node.Status.Allocatable = objects.Resources("cpu", "8", "memory", "1Gi", "pods", "110", "example.com/gpu", "4", "cores", "9")
 		node.Status.Capacity = objects.Resources("cpu", "80")
-		node.Status.DeclaredFeatures = []string{"AFeatureNobodyKnows", knownFeature()}
+		node.Status.DeclaredFeatures = []string{"AnUnknownFeature", knownFeature()}
 	}).Build())
 	n.SetImageStates(map[string]*fwk.ImageStateSummary{"nginx": {Size: 7, Nodes: sets.New("n", "m")}})
 	want := nodeView{

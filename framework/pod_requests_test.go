@@ -71,13 +71,13 @@ func TestPodRequests(t *testing.T) {
 			want: podUse{framework.Resource{MilliCPU: 50, Memory: 300 * mebibyte}, 100, 300 * mebibyte},
 		},
 		{
-			name: "sidecars run beside the containers",
+			name: "sidecars run next to the containers",
 			pod: objects.Pod("p").Sidecar("sidecar", "cpu", "1", "memory", "1Mi").Sidecar("sidecar", "cpu", "2", "memory", "1Mi").
 				Container("a", "cpu", "1", "memory", "1Mi"),
 			want: podUse{framework.Resource{MilliCPU: 4000, Memory: 3 * mebibyte}, 4000, 3 * mebibyte},
 		},
 		{
-			name: "sidecars run beside the init containers after them",
+			name: "sidecars run next to the init containers after them",
 			pod: objects.Pod("p").InitContainer("init", "cpu", "6", "memory", "0").Sidecar("sidecar", "cpu", "1", "memory", "0").InitContainer("init", "cpu", "7", "memory", "0").
 				Container("a", "cpu", "1", "memory", "0"),
 			want: podUse{framework.Resource{MilliCPU: 8000}, 8000, 0},
@@ -100,7 +100,7 @@ func TestPodRequests(t *testing.T) {
 			want: podUse{framework.Resource{MilliCPU: 4000, Memory: 5 * mebibyte}, 4000, 5 * mebibyte},
 		},
 		{
-			name: "with pod-level requests a resource that nobody names gets the default of every container",
+			name: "with pod-level requests a resource that no container names gets the default of every container",
 			pod:  objects.Pod("p").PodRequests("cpu", "3").Container("a").Container("b").Container("c"),
 			want: podUse{framework.Resource{MilliCPU: 3000}, 3000, 600 * mebibyte},
 		},

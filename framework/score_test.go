@@ -30,7 +30,7 @@ func TestDefaultNormalizeScore(t *testing.T) {
 		{"all zero, reversed", 100, true, []int64{0, 0}, []int64{100, 100}},
 		{"negative scores do not count for the highest", 100, false, []int64{-1, -2}, []int64{-1, -2}},
 		{"negative scores reversed", 100, true, []int64{-1, -2}, []int64{100, 100}},
-		{"beside a positive one", 100, false, []int64{-3, 4}, []int64{-75, 100}},
+		{"with a positive one", 100, false, []int64{-3, 4}, []int64{-75, 100}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

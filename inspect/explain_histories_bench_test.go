@@ -18,7 +18,7 @@ import (
 )
 
 // BenchmarkRemember is what a scheduler pays for being able to explain: for a pod that fits none of 5,000 nodes, and for
-// an event about which 10,000 pods were asked at once, of which somebody asked about one.
+// an event about which 10,000 pods were asked at once, of which one was asked for.
 func BenchmarkRemember(b *testing.B) {
 	var m podHistories
 	now := time.Now()

@@ -134,7 +134,7 @@ func TestLiveExplanationWithoutPlugins(t *testing.T) {
 	golden(t, "explain_not_asked.json", waiting)
 }
 
-// TestLiveExplanationThatMustWait has two people ask while somebody else is answered; one of them gives up.
+// TestLiveExplanationThatMustWait has two people ask while another is answered; one of them gives up.
 func TestLiveExplanationThatMustWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})

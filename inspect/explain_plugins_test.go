@@ -73,7 +73,7 @@ func (e *explained) explain(t *testing.T, nodes int) *inspect.Explanation {
 	return explanation
 }
 
-// compareLive compares all but times, and what is not known of a pod that did not wait when somebody asked.
+// compareLive compares all but times, and what is not known of a pod that did not wait when it was asked for.
 func (e *explained) compareLive(t *testing.T, want *inspect.Explanation, nodes int) {
 	t.Helper()
 	got, err := e.live.Explain(t.Context(), "default", "web", nodes)

@@ -31,7 +31,7 @@ func crowded() string {
 		scenario(
 			patchNode("10s", "n1", "labels: {rack: r7}"),
 			deletePod("20s", "small"),
-			patchNode("25s", "n1", "annotations: {note: nobody cares}"),
+			patchNode("25s", "n1", "annotations: {note: irrelevant}"),
 			patchNode("1h", "n1", "labels: {disk: ssd}"),
 		),
 	)

@@ -111,7 +111,7 @@ func ExampleFramework_Wakes() {
 	// false
 }
 
-// The plugin beside the in-tree ones, in a cluster that obeys the test.
+// The plugin next to the in-tree ones, in a cluster that obeys the test.
 func ExampleNewCluster() {
 	t := &printer{} // the *testing.T of the test
 	node := objects.Node("n1").Annotation("maintenance", "now").Build()

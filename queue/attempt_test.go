@@ -37,13 +37,13 @@ func TestReturnedPodGoesWhereItsRejectorsSay(t *testing.T) {
 		{name: "an event before the attempt does not matter", hint: queue, before: happens, rejectors: []string{"P"}, want: PoolUnschedulable},
 		{name: "nor does one that the hint skips", hint: skip, during: happens, rejectors: []string{"P"}, want: PoolUnschedulable},
 		{name: "nor does one that another plugin waits for", hint: queue, during: happens, rejectors: []string{"Q"}, want: PoolUnschedulable},
-		{name: "nor does one that is for nobody", hint: queue, during: []fwk.ClusterEvent{nodeLabel}, rejectors: []string{"P"}, want: PoolUnschedulable},
+		{name: "nor does one that no plugin registered", hint: queue, during: []fwk.ClusterEvent{nodeLabel}, rejectors: []string{"P"}, want: PoolUnschedulable},
 		{name: "one that the hint wants does", hint: queue, during: happens, rejectors: []string{"P"}, want: PoolBackoff},
 		{name: "so does one whose hint fails", hint: answering(fwk.QueueSkip, errors.New("broken")), during: happens, rejectors: []string{"P"}, want: PoolBackoff},
 		{name: "so does one without a hint", during: happens, rejectors: []string{"P"}, want: PoolBackoff},
 		{name: "a pending plugin skips the backoff", hint: queue, during: happens, rejectors: []string{"*P"}, want: PoolActive},
-		{name: "also beside one that does not", hint: queue, during: []fwk.ClusterEvent{volumeAdded, nodeAdded}, rejectors: []string{"*P", "Q"}, want: PoolActive},
-		{name: "and beside one that does not care", hint: queue, during: []fwk.ClusterEvent{volumeAdded}, rejectors: []string{"*P", "Q"}, want: PoolBackoff},
+		{name: "also with one that does not", hint: queue, during: []fwk.ClusterEvent{volumeAdded, nodeAdded}, rejectors: []string{"*P", "Q"}, want: PoolActive},
+		{name: "and with one that no event concerns", hint: queue, during: []fwk.ClusterEvent{volumeAdded}, rejectors: []string{"*P", "Q"}, want: PoolBackoff},
 		{name: "a wildcard does", hint: skip, during: []fwk.ClusterEvent{framework.EventUnschedulableTimeout()}, rejectors: []string{"P"}, want: PoolBackoff},
 		{name: "a wildcard does for a pending plugin, after the backoff", hint: skip, during: []fwk.ClusterEvent{framework.EventUnschedulableTimeout()}, rejectors: []string{"*P"}, want: PoolBackoff},
 	}
@@ -128,7 +128,7 @@ func TestEventsInFlightAreBounded(t *testing.T) {
 	wantEqual(t, "events kept", f.Stats().InFlightEvents, 10)
 	f.giveBack(stuck, "P")
 	f.giveBack(late, "P")
-	f.wantPool("stuck", PoolBackoff) // nobody knows what it missed
+	f.wantPool("stuck", PoolBackoff) // what it missed is not known
 	f.wantPool("late", PoolUnschedulable)
 }
 
@@ -168,9 +168,9 @@ func TestEventsInFlightTakeLittleMemory(t *testing.T) {
 			f.Move(nodeAdded, test.object(), test.object(), nil)
 			f.giveBack(stuck, "P")
 			f.giveBack(newer, "P")
-			f.wantPool("stuck", PoolBackoff) // nobody knows what it missed
+			f.wantPool("stuck", PoolBackoff) // what it missed is not known
 			f.wantPool("newer", PoolUnschedulable)
-			wantEqual(t, "bytes of events that nobody needs", f.inFlight.bytes, 0)
+			wantEqual(t, "bytes of events that no pod needs", f.inFlight.bytes, 0)
 		})
 	}
 }
@@ -197,7 +197,7 @@ func TestUpdateInFlightIsAskedAboutForThatPodOnly(t *testing.T) {
 	f.wantPool("pod", PoolBackoff)
 }
 
-func TestUpdateInFlightThatNobodyWaitsForIsKeptAllTheSame(t *testing.T) {
+func TestUpdateInFlightThatNoPluginWaitsForIsKeptAllTheSame(t *testing.T) {
 	f := newFixture(t, Options{})
 	pod := objects.Pod("pod").Build()
 	f.Add(pod)

@@ -87,7 +87,7 @@ func BenchmarkEventConcernsTenPods(b *testing.B) {
 	})
 }
 
-func BenchmarkEventWithFiftyClassesWakesNobody(b *testing.B) {
+func BenchmarkEventWithFiftyClassesWakesNoPod(b *testing.B) {
 	forSizes(b, func(b *testing.B, pods int) {
 		shape := func(i int) (string, string) { return "P", fmt.Sprint(i % 50) }
 		q := newBenchmark(b, pods, shape, plugin("P", nodeAdded, answering(fwk.QueueSkip, nil)))
@@ -98,7 +98,7 @@ func BenchmarkEventWithFiftyClassesWakesNobody(b *testing.B) {
 	})
 }
 
-func BenchmarkEventWithoutClassesWakesNobody(b *testing.B) {
+func BenchmarkEventWithoutClassesWakesNoPod(b *testing.B) {
 	forSizes(b, func(b *testing.B, pods int) {
 		q := newBenchmark(b, pods, func(int) (string, string) { return "P", "" }, plugin("P", nodeAdded, answering(fwk.QueueSkip, nil)))
 		b.ReportAllocs()

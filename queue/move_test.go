@@ -97,7 +97,7 @@ func TestMoveByProfile(t *testing.T) {
 	f.Move(nodeAdded, nil, node, nil)
 	f.wantPool("pod", PoolActive)
 	f.wantPool("other", PoolUnschedulable)
-	f.wantPool("stranger", PoolActive) // nobody can say that it should wait
+	f.wantPool("stranger", PoolActive) // no plugin says that it should wait
 }
 
 func TestMoveWithoutRegistrations(t *testing.T) {
@@ -153,7 +153,7 @@ func TestPreCheckLimitsAnEventToSomePods(t *testing.T) {
 	f.parkReady(objects.Pod("low").Priority(1).Build(), "P")
 	f.parkReady(objects.Pod("high").Priority(9).Build(), "P")
 	f.Move(nodeLabel, nil, node, upToFive)
-	wantEqual(t, "checks because of an event for nobody", checks, 0)
+	wantEqual(t, "checks because of an event that no plugin registered", checks, 0)
 	f.Move(nodeAdded, nil, node, upToFive)
 	f.wantPool("low", PoolActive)
 	f.wantPool("high", PoolUnschedulable)
@@ -371,7 +371,7 @@ func TestEventLooksOnlyAtThePodsThatItConcerns(t *testing.T) {
 	}
 }
 
-func TestEventThatNobodyRegisteredAllocatesNothing(t *testing.T) {
+func TestEventThatNoPluginRegisteredAllocatesNothing(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
 	f.park(objects.Pod("parked").Build(), "P")
 	f.Add(objects.Pod("pod").Build())

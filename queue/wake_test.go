@@ -137,7 +137,7 @@ func TestWaitingList(t *testing.T) {
 func TestEventsAllocateNothing(t *testing.T) {
 	const runs, pods = 3, 500
 	skip := answering(fwk.QueueSkip, nil)
-	plugins := []*testPlugin{plugin("Others", nodeLabel, nil), plugin("Skips", targetOfNobody, skip), plugin("Wakes", volumeAdded, nil)}
+	plugins := []*testPlugin{plugin("Others", nodeLabel, nil), plugin("Skips", unregistered, skip), plugin("Wakes", volumeAdded, nil)}
 	for run := range runs + 1 {
 		plugins = append(plugins, plugin(fmt.Sprint("Wakes", run), wakes(run), nil))
 	}
@@ -167,8 +167,8 @@ func TestEventsAllocateNothing(t *testing.T) {
 	park(func(string) string { return "Skips" })
 	wantEqual(t, "allocations of an event that no rejecting plugin registered",
 		testing.AllocsPerRun(100, func() { q.Move(nodeLabel, node, node, nil) }), 0)
-	wantEqual(t, "allocations of an event that wakes nobody",
-		testing.AllocsPerRun(100, func() { q.Move(targetOfNobody, node, node, nil) }), 0)
+	wantEqual(t, "allocations of an event that wakes no pod",
+		testing.AllocsPerRun(100, func() { q.Move(unregistered, node, node, nil) }), 0)
 	wantEqual(t, "classes that were asked about", q.Stats().LastEvent.Classes, 50)
 
 	activated := map[string]*v1.Pod{}
@@ -191,7 +191,7 @@ func TestEventsAllocateNothing(t *testing.T) {
 	wantEqual(t, "active pods", q.Stats().Active, (runs+1)*pods)
 }
 
-var targetOfNobody = fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.UpdateNodeTaint}
+var unregistered = fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.UpdateNodeTaint}
 
 // wakes is one of several events.
 func wakes(run int) fwk.ClusterEvent {

@@ -26,7 +26,7 @@ import (
 )
 
 // world is a random scheduler around a queue: its options, profiles and plugins, and the pods that exist. What plugins
-// answer hangs on nothing but what they are asked, so that the queue and the model can both ask.
+// answer depends on nothing but what they are asked, so that the queue and the model can both ask.
 type world struct {
 	random *rand.Rand
 

@@ -45,7 +45,7 @@ func waiting(name string, events ...fwk.ClusterEvent) waker {
 type scoreWaker struct{ scoreOnly }
 
 func (scoreWaker) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
-	return nil, errors.New("nobody asks a score plugin")
+	return nil, errors.New("a score plugin is not asked")
 }
 
 // extender is an HTTP extender that is only there.

@@ -53,8 +53,8 @@ func buildErrorTests() map[string]buildErrorTest {
 	}
 	return map[string]buildErrorTest{
 		"unknown score plugin": {
-			set:  func(p *profiles.Profile) { p.Plugins.Score = enabled("Nobody") },
-			want: `profile "test-scheduler": ScorePlugin "Nobody" does not exist`,
+			set:  func(p *profiles.Profile) { p.Plugins.Score = enabled("Missing") },
+			want: `profile "test-scheduler": ScorePlugin "Missing" does not exist`,
 		},
 		"score plugin of the wrong interface": {
 			set:  func(p *profiles.Profile) { p.Plugins.Score = enabled("Gate") },
@@ -163,9 +163,9 @@ func TestNewFrameworkWithoutProfile(t *testing.T) {
 func TestNewFrameworkClosesPluginsOnError(t *testing.T) {
 	var closed journal
 	registry := registryOf(closing{filterOnly{"A"}, &closed, nil}, closing{filterOnly{"B"}, &closed, errors.New("stuck")})
-	profile := profileWith(func(p *configv1.Plugins) { p.Filter = enabled("A", "B", "Nobody") })
+	profile := profileWith(func(p *configv1.Plugins) { p.Filter = enabled("A", "B", "Missing") })
 	_, err := runtime.NewFramework(t.Context(), registry, profile, runtime.Options{})
-	want := `profile "test-scheduler": FilterPlugin "Nobody" does not exist` + "\n" + "B failed to close: stuck"
+	want := `profile "test-scheduler": FilterPlugin "Missing" does not exist` + "\n" + "B failed to close: stuck"
 	if diff := cmp.Diff(want, errorText(err)); diff != "" {
 		t.Errorf("error (-want +got):\n%s", diff)
 	}
@@ -323,8 +323,8 @@ func TestPluginIsBuiltOncePerProfile(t *testing.T) {
 	if built != 1 {
 		t.Errorf("the factory was called %d times, want 1", built)
 	}
-	if f.Plugin("All") == nil || f.Plugin("Nobody") != nil {
-		t.Errorf("Plugin: All is %v, Nobody is %v", f.Plugin("All"), f.Plugin("Nobody"))
+	if f.Plugin("All") == nil || f.Plugin("Missing") != nil {
+		t.Errorf("Plugin: All is %v, Missing is %v", f.Plugin("All"), f.Plugin("Missing"))
 	}
 }
 

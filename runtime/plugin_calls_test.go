@@ -42,7 +42,7 @@ func TestPanicsBecomeErrorsOfThePod(t *testing.T) {
 		runtime.MethodPreFilter: func(f *runtime.Framework, state fwk.CycleState) *fwk.Status {
 			kept, status, narrowers := f.RunPreFilterPlugins(t.Context(), state, pod)
 			if kept != nil || narrowers != nil {
-				t.Errorf("PreFilter: a result beside the error: %v, %v", kept, narrowers)
+				t.Errorf("PreFilter: a result in addition to the error: %v, %v", kept, narrowers)
 			}
 			return status
 		},

@@ -73,8 +73,8 @@ func TestNewProfilesErrors(t *testing.T) {
 				`creating profile for scheduler name b: initializing plugin "Failing": no luck`,
 		},
 		"unknown plugin": {
-			config: &profiles.Configuration{Profiles: []profiles.Profile{profile("a", func(p *profiles.Profile) { p.Plugins.Filter = enabled("Nobody") })}},
-			want:   `profile "a": FilterPlugin "Nobody" does not exist`,
+			config: &profiles.Configuration{Profiles: []profiles.Profile{profile("a", func(p *profiles.Profile) { p.Plugins.Filter = enabled("Missing") })}},
+			want:   `profile "a": FilterPlugin "Missing" does not exist`,
 		},
 		"score plugin by another name": {
 			config: &profiles.Configuration{Profiles: []profiles.Profile{profile("a", func(p *profiles.Profile) { p.Plugins.Score = enabled("Outer") })}},

@@ -252,9 +252,9 @@ func TestPreBindCancellation(t *testing.T) {
 				done := make(chan *fwk.Status, 1)
 				go func() { done <- f.RunPreBindPlugins(ctx, state, objects.Pod("p").Build(), "n") }()
 				synctest.Wait()
-				cancel(errors.New("preempted by somebody"))
+				cancel(errors.New("preempted"))
 				status := <-done
-				want := fmt.Sprintf("running PreBind plugin %q: preempted by somebody", status.Plugin())
+				want := fmt.Sprintf("running PreBind plugin %q: preempted", status.Plugin())
 				if status.Code() != fwk.Error || status.Message() != want {
 					t.Errorf("status %v %q, want Error %q", status.Code(), status.Message(), want)
 				}
@@ -264,9 +264,9 @@ func TestPreBindCancellation(t *testing.T) {
 	t.Run("ended before it began", func(t *testing.T) {
 		f, state := build(t, &fake{name: "A"}, &fake{name: "B"})
 		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(errors.New("preempted by somebody"))
+		cancel(errors.New("preempted"))
 		status := f.RunPreBindPlugins(ctx, state, objects.Pod("p").Build(), "n")
-		want := result{Code: fwk.Error, Message: "running PreBind plugins: preempted by somebody"}
+		want := result{Code: fwk.Error, Message: "running PreBind plugins: preempted"}
 		if diff := cmp.Diff(want, resultOf(status)); diff != "" {
 			t.Errorf("status (-want +got):\n%s", diff)
 		}

@@ -173,7 +173,7 @@ func TestRunFilterPluginsWithNominatedPods(t *testing.T) {
 				"filter with two other pods", "filter with no other pod",
 			},
 		},
-		"filter fails beside them": {
+		"filter fails too": {
 			nominated: []fwk.PodInfo{podInfo(t, "high", 10)},
 			want:      result{fwk.Unschedulable, "crowded", "Crowd"},
 			calls:     []string{"Adder.PreFilterExtensionAddPod", "filter with one other pod"},

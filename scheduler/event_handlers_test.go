@@ -139,12 +139,12 @@ func TestObjectsOfOtherKindsReachHints(t *testing.T) {
 		want     bool
 	}{
 		{name: "an addition", actions: fwk.Add, new: claim("1"), kind: add, want: true},
-		{name: "an addition that nobody waits for", actions: fwk.Update | fwk.Delete, new: claim("1"), kind: add},
+		{name: "an addition that no plugin waits for", actions: fwk.Update | fwk.Delete, new: claim("1"), kind: add},
 		{name: "an update", actions: fwk.Update, old: claim("1"), new: claim("2"), kind: update, want: true},
-		{name: "an update that nobody waits for", actions: fwk.Add | fwk.Delete, old: claim("1"), new: claim("2"), kind: update},
+		{name: "an update that no plugin waits for", actions: fwk.Add | fwk.Delete, old: claim("1"), new: claim("2"), kind: update},
 		{name: "a deletion", actions: fwk.Delete, old: claim("2"), kind: deletion, want: true},
 		{name: "a deletion that was missed", actions: fwk.Delete, old: tombstone, kind: deletion, want: true},
-		{name: "a deletion that nobody waits for", actions: fwk.Add | fwk.Update, old: claim("2"), kind: deletion},
+		{name: "a deletion that no plugin waits for", actions: fwk.Add | fwk.Update, old: claim("2"), kind: deletion},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestClaimsReachHintsThroughInformers(t *testing.T) {
 
 func TestHandlersThatDoNotSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixtureWith(t, bare) // nobody starts its informers
+		f := newFixtureWith(t, bare) // its informers are not started
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := f.WaitForHandlersSync(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -252,7 +252,7 @@ func TestHandlersThatDoNotSync(t *testing.T) {
 func TestEverythingThatExistedIsKnownBeforeScheduling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build(), objects.Node("n2").Capacity("cpu", "4", "memory", "8Gi").Build())
-		managed := metav1.ManagedFieldsEntry{Manager: "somebody", Operation: "Update"}
+		managed := metav1.ManagedFieldsEntry{Manager: "another", Operation: "Update"}
 		for _, pod := range []*v1.Pod{objects.Pod("waiting").Requests("cpu", "1").Build(), objects.Pod("placed").Requests("cpu", "1").Node("n1").Build()} {
 			pod.ManagedFields = []metav1.ManagedFieldsEntry{managed}
 			if err := client.Tracker().Add(pod); err != nil {

@@ -418,7 +418,7 @@ func TestExtendersOfTheConfigurationMustBeGiven(t *testing.T) {
 	configuration.Extenders = []configv1.Extender{{URLPrefix: "http://example.com", FilterVerb: "filter"}}
 	options := Options{Client: client, Informers: NewInformerFactory(client), Configuration: configuration}
 	if _, err := New(t.Context(), options); err == nil {
-		t.Error("New succeeded with an extender that nobody calls")
+		t.Error("New succeeded with an extender that is never called")
 	}
 	options.Extenders = []fwk.Extender{&extender{name: "http://example.com", filter: keep()}}
 	if _, err := New(t.Context(), options); err != nil {

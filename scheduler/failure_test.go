@@ -111,7 +111,7 @@ func TestWhatBecomesOfAPodThatChangedDuringItsAttempt(t *testing.T) {
 		quiet  bool
 	}{
 		{name: "deleted", change: func(f *fixture) { f.forget(pod) }, pool: queue.PoolNone},
-		{name: "bound by somebody", change: func(f *fixture) {
+		{name: "bound by another scheduler", change: func(f *fixture) {
 			f.updateInformer(objects.PodFrom(pod).Node("n1").Build())
 		}, pool: queue.PoolNone},
 		{name: "recreated", change: func(f *fixture) {

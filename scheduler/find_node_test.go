@@ -35,7 +35,7 @@ func TestNominatedNodeComesFirst(t *testing.T) {
 		nominated string
 		want      map[string]int
 	}{
-		{"it fits and nobody else is asked", true, "n2", map[string]int{"n2": 1}},
+		{"it fits and no other node is asked about", true, "n2", map[string]int{"n2": 1}},
 		{"it does not fit and all are asked", false, "n2", map[string]int{"n1": 1, "n2": 2, "n3": 1}},
 		{"it is gone and all are asked", true, "gone", map[string]int{"n1": 1, "n2": 1, "n3": 1}},
 	} {
@@ -286,7 +286,7 @@ func TestPluginsThatHeedTheContext(t *testing.T) {
 	}
 }
 
-// Nodes that were not looked at because the scheduler ends are not rejected: nobody may be evicted for that.
+// Nodes that were not looked at because the scheduler ends are not rejected: no pod may be evicted for that.
 func TestSearchThatIsCutShort(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := newFixtureWith(t, bare, filters(func(*v1.Pod, fwk.NodeInfo) *fwk.Status {

@@ -29,7 +29,7 @@ func TestRefusedPodIsNotWokenByItsOwnDeparture(t *testing.T) {
 	f.add(objects.Pod("a").Requests("cpu", "1").Build())
 	f.attempt()
 	f.add(objects.Pod("b").Requests("cpu", "1").Build())
-	f.attempt() // does not fit beside a
+	f.attempt() // does not fit next to a
 	f.clock.Step(time.Minute)
 	f.runTasks()
 	f.wantPool("a", queue.PoolUnschedulable)

@@ -15,7 +15,7 @@ import (
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
-func foreign(pod *v1.Pod) { pod.Spec.SchedulerName = "somebody-else" }
+func foreign(pod *v1.Pod) { pod.Spec.SchedulerName = "another-scheduler" }
 
 func TestPodHandlersKeepCacheAndQueue(t *testing.T) {
 	waiting := objects.Pod("a").Requests("cpu", "1").Build()
@@ -150,7 +150,7 @@ func TestNominationGoneWakesPodsOfTheSameOrLowerPriority(t *testing.T) {
 	}
 }
 
-func TestANewNominationWakesNobody(t *testing.T) {
+func TestANewNominationWakesNoPod(t *testing.T) {
 	f := newFixture(t)
 	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
 	f.park(objects.Pod("other").Requests("cpu", "2").Build())
@@ -160,7 +160,7 @@ func TestANewNominationWakesNobody(t *testing.T) {
 	f.wantPool("other", queue.PoolUnschedulable)
 }
 
-func TestPodThatGetsTheNodeThatWasKeptForItWakesNobody(t *testing.T) {
+func TestPodThatGetsTheNodeThatWasKeptForItWakesNoPod(t *testing.T) {
 	f := newFixture(t)
 	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
 	f.park(objects.Pod("other").Requests("cpu", "2").Build())

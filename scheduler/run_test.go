@@ -182,7 +182,7 @@ func TestPodThatIsNeverSeenBoundExpires(t *testing.T) {
 		t.Run(ttl.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := fake.NewClientset(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build(), objects.Pod("lost").Requests("cpu", "1").Build())
-				// The API confirms bindings, but nobody ever sees a pod on a node.
+				// The API confirms bindings, but no pod is ever seen on a node.
 				client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, apiruntime.Object, error) {
 					return true, nil, nil
 				})

@@ -209,7 +209,7 @@ type boundObserver struct {
 
 func (o boundObserver) PodBound(binding Binding) { o.bound(binding.Pod) }
 
-// TestBuildProfiles has plugins that are asked beside the scheduler: they see other nodes, the same nominated pods, and
+// TestBuildProfiles has plugins that are asked outside of the scheduler: they see other nodes, the same nominated pods, and
 // activate nothing.
 func TestBuildProfiles(t *testing.T) {
 	f := newFixture(t)

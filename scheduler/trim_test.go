@@ -70,7 +70,7 @@ func keptPod() *v1.Pod {
 	}
 }
 
-// wholePod is keptPod with what an API server has of it beside.
+// wholePod is keptPod with what an API server has of it in addition.
 func wholePod() *v1.Pod {
 	pod := keptPod()
 	pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}

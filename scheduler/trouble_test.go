@@ -69,8 +69,8 @@ func TestBindingThroughTrouble(t *testing.T) {
 	}
 }
 
-// A pod that may be bound keeps its place while the API server is away, so that nobody else gets it.
-func TestPodKeepsItsPlaceWhileNobodyKnowsWhetherItIsBound(t *testing.T) {
+// A pod that may be bound keeps its place while the API server is away, so that no other pod gets it.
+func TestPodKeepsItsPlaceWhileItsBindingIsUnknown(t *testing.T) {
 	for _, carried := range []bool{true, false} {
 		t.Run(fmt.Sprintf("carried out %v", carried), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestPodIsBoundAlthoughItIsDeletedBeforeThatIsKnown(t *testing.T) {
 		f.add(objects.Pod("a").Requests("cpu", "1").Build())
 		f.attempt()
 		if api.calls["get"] == 0 {
-			t.Error("nobody asked whether the pod is bound")
+			t.Error("the API server was not asked whether the pod is bound")
 		}
 		f.wantBound(api, "a", "n1")
 	})
@@ -164,7 +164,7 @@ func TestBindingIsGivenUpWhenTheAPIServerStaysAway(t *testing.T) {
 
 // Two schedulers have the same pods. Whatever this one has seen of it, a pod that the other one has bound is let go of:
 // it is not tried again, and its condition is not touched.
-func TestPodThatSomebodyElseBinds(t *testing.T) {
+func TestPodThatAnotherClientBinds(t *testing.T) {
 	bind := func(f *fixture, pod *v1.Pod, node string, seen bool) {
 		bound := objects.PodFrom(pod).Node(node).Build()
 		if err := f.client.Tracker().Update(podsResource(), bound, pod.Namespace); err != nil {

@@ -254,7 +254,7 @@ func TestRequestsOfClients(t *testing.T) {
 		if err := bind("c", "", "n1"); !apierrors.IsConflict(err) {
 			t.Errorf("binding again: got error %v, want a conflict", err)
 		}
-		if err := bind("nobody", "", "n1"); !apierrors.IsNotFound(err) {
+		if err := bind("no-provisioner", "", "n1"); !apierrors.IsNotFound(err) {
 			t.Errorf("binding a missing pod: got error %v, want not found", err)
 		}
 	})

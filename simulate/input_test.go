@@ -282,7 +282,7 @@ func TestEqualResourcesOfSeveralPods(t *testing.T) {
 		scenario("{at: 1s, patch: {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}}}",
 			"{at: 2s, create: "+pod("d", "1", "")+"}")), simulate.Options{})
 	if got := states(report)["default/d"].Pool; got != simulate.PoolUnschedulable {
-		t.Errorf("a pod of 1 beside pods of 2, 1 and 1 on a node of 4 is %s", got)
+		t.Errorf("a pod of 1 next to pods of 2, 1 and 1 on a node of 4 is %s", got)
 	}
 	report = run(t, documents(node("n1", ""), pod("a", "1", ""), pod("b", "1", ""), pod("c", "1", ""), pod("d", "1", "")), simulate.Options{})
 	if report.Summary.Bound != 4 {

@@ -180,7 +180,7 @@ func TestCustomKindWithAnIrregularPlural(t *testing.T) {
 	wantNoFailures(t, run(t, input, withPlugin(t, "Test", quotas)))
 }
 
-func TestCustomKindThatNobodyWaitsForIsIgnored(t *testing.T) {
+func TestCustomKindThatNoPluginWaitsForIsIgnored(t *testing.T) {
 	report := run(t, documents(node("n1", ""), scenario(
 		"{create: {apiVersion: example.com/v1, kind: Quota, metadata: {name: q}}}",
 		"{delete: {apiVersion: example.com/v1, kind: Quota, metadata: {name: q}}}",

@@ -10,9 +10,9 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// TestClaimThatNobodyBinds has a claim that says that it is bound, but has no volume, so that it never gets one. No real
+// TestClaimThatIsNeverBound has a claim that says that it is bound, but has no volume, so that it never gets one. No real
 // time is spent on waiting for it, and the pod is bound once the claim is set right.
-func TestClaimThatNobodyBinds(t *testing.T) {
+func TestClaimThatIsNeverBound(t *testing.T) {
 	claim := "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: default%s}, " +
 		"spec: {accessModes: [ReadWriteOnce], storageClassName: made, resources: {requests: {storage: 1Gi}}}}"
 	report := run(t, documents(

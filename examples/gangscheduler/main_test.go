@@ -223,7 +223,7 @@ func TestBorrowerIsPreempted(t *testing.T) {
 		c.create(pod("mail-1", map[string]string{quota.TeamLabel: "mail"}))
 		attempts = c.pass(time.Minute)
 		if bound := c.bound(); len(bound) != 3 || bound["mail-1"] || attempts > 10 {
-			t.Errorf("after %d attempts %v are bound, want nobody preempted for a pod beyond the guarantee", attempts, bound)
+			t.Errorf("after %d attempts %v are bound, want no pod preempted for a pod beyond the guarantee", attempts, bound)
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/rouse-scheduler/rouse/scheduler/metrics"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/metrics.md anew")
+var update = flag.Bool("update", false, "rewrite the table of docs/metrics.md")
 
 // The table of the document is made from the definitions.
 func TestDocumentIsUpToDate(t *testing.T) {

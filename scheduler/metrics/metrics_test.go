@@ -222,7 +222,7 @@ func TestWhatIsMeasured(t *testing.T) {
 	}
 }
 
-// What does not fit into the buffer is dropped, and nobody waits.
+// What does not fit into the buffer is dropped, and no caller waits.
 func TestBuffer(t *testing.T) {
 	f := newFixture(t, metrics.Options{})
 	for range 1500 {

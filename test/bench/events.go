@@ -88,7 +88,7 @@ func tooSmall(node *v1.Node) {
 }
 
 func tainted(node *v1.Node) {
-	node.Spec.Taints = []v1.Taint{{Key: "nobody", Value: "tolerates", Effect: v1.TaintEffectNoSchedule}}
+	node.Spec.Taints = []v1.Taint{{Key: "not", Value: "tolerated", Effect: v1.TaintEffectNoSchedule}}
 }
 
 func nodeAdd(change func(*v1.Node)) occurrence {

@@ -181,7 +181,7 @@ func heap() float64 {
 	return float64(memory.HeapAlloc)
 }
 
-// listedClient lists the nodes and pods of a case, made anew each time and decoded as they would be from a server, so
+// listedClient lists the nodes and pods of a case, made each time and decoded as they would be from a server, so
 // that no two objects share memory. Of everything else there is nothing.
 type listedClient struct {
 	*fake.Clientset

@@ -64,7 +64,7 @@ func (p *ControlPlane) startServer(tb testing.TB) {
 	storage.Transport.ServerList = []string{p.etcd.Clients[0].Addr().String()}
 	flags := []string{
 		"--authorization-mode=Node,RBAC",
-		// Without controllers there are no default service accounts, and nobody takes away taints and finalizers.
+		// Without controllers there are no default service accounts, and nothing removes taints and finalizers.
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition,StorageObjectInUseProtection",
 		// The limits are those of a large cluster, so that the scheduler is what is measured.
 		"--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000",
@@ -150,7 +150,7 @@ func freeURL() (url.URL, error) {
 	return url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", port)}, err
 }
 
-// freePort returns a port that nobody listened on a moment ago.
+// freePort returns a port that was free a moment ago.
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

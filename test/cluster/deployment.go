@@ -93,7 +93,7 @@ func (m *Manifests) add(object apiruntime.Object) error {
 	return nil
 }
 
-// Apply creates the objects. Those that exist stay as they are, so that a second folder can be applied beside the first.
+// Apply creates the objects. Those that exist stay as they are, so that a second folder can be applied next to the first.
 func (m *Manifests) Apply(ctx context.Context, client clientset.Interface) error {
 	var options metav1.CreateOptions
 	var errs applied

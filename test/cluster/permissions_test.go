@@ -67,7 +67,7 @@ func named(log string, rule rbacv1.PolicyRule) bool {
 	return false
 }
 
-// setRules gives the scheduler other rules, and takes away the Lease, which is to be created anew.
+// setRules gives the scheduler other rules, and deletes the Lease, which is to be created again.
 func (f *Fixture) setRules(t *testing.T, cluster *rbacv1.ClusterRole, lease *rbacv1.Role) {
 	t.Helper()
 	ctx := t.Context()

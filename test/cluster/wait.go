@@ -10,7 +10,7 @@ import (
 )
 
 // WaitFor asks again and again until the answer is yes. After the limit it fails the test with what was waited for,
-// which the question tells beside its answer.
+// which the question returns in addition to its answer.
 func WaitFor(ctx context.Context, tb testing.TB, limit time.Duration, question func() (yes bool, what string)) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -35,7 +35,7 @@ func bindingWakes() []wake {
 	return []wake{
 		{"VolumeBinding claim created", func(c *corner) { c.node("n1"); c.volume("v", "data") }, using("data"), "not found",
 			func(c *corner) { c.claim("data"); c.bindClaim("data", "v") }},
-		{"VolumeBinding claim bound", func(c *corner) { class(c, "nobody", now); c.volume("v", "data") }, using("data"),
+		{"VolumeBinding claim bound", func(c *corner) { class(c, "no-provisioner", now); c.volume("v", "data") }, using("data"),
 			"unbound immediate PersistentVolumeClaims", func(c *corner) { c.bindClaim("data", "v") }},
 		{"VolumeBinding volume created", func(c *corner) { class(c, "kubernetes.io/no-provisioner", later) }, using("data"),
 			"didn't find available persistent volumes", func(c *corner) {
@@ -93,7 +93,7 @@ func placedVolumeWakes() []wake {
 		}, using("data"), "ReadWriteOncePod", func(c *corner) { c.deletePod("other") }},
 		{"NodeVolumeLimits pod deleted", full, using("data"), "max volume count", func(c *corner) { c.deletePod("other") }},
 		{"NodeVolumeLimits limit raised", full, using("data"), "max volume count", func(c *corner) {
-			// How many volumes a node takes changes with its CSINode made anew, as a kubelet does.
+			// How many volumes a node takes changes with its CSINode created again, as a kubelet does.
 			c.check("CSINode", c.client.StorageV1().CSINodes().Delete(c.ctx, "n1", metav1.DeleteOptions{}))
 			c.csiNode("n1", 2)
 		}},
@@ -166,7 +166,7 @@ func (c *corner) changeVolume(name string, change func(*v1.PersistentVolume)) {
 	must(c, "volume")(volumes.Update(c.ctx, volume, metav1.UpdateOptions{}))
 }
 
-// makeAvailable does what the volume controller does with a volume that nobody has.
+// makeAvailable does what the volume controller does with a volume that no claim is bound to.
 func (c *corner) makeAvailable(name string) {
 	c.t.Helper()
 	volumes := c.client.CoreV1().PersistentVolumes()

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// This file makes what ties pods to other pods: affinity, spread constraints, and the objects that they hang on.
+// This file makes what ties pods to other pods: affinity, spread constraints, and the objects that they depend on.
 
 func (g *generator) topologyKey() string {
 	return pick(g, v1.LabelHostname, v1.LabelTopologyZone, v1.LabelTopologyZone, "disk", "no-such-label")

@@ -112,7 +112,7 @@ func (g *generator) preemptionNode(i int) *v1.Node {
 }
 
 // preemptionPod returns a pod without a node or gates, that asks mostly for CPUs: in a container, in some that run before or
-// beside it, as a whole, and for its overhead.
+// next to it, as a whole, and for its overhead.
 func (g *generator) preemptionPod(name string) *v1.Pod {
 	pod := g.pod(name)
 	spec := &pod.Spec

@@ -70,7 +70,7 @@ type side struct {
 	plugins map[string]fwk.Plugin
 }
 
-// profile is which plugins run, and with which arguments; beside them only what no profile can do without.
+// profile is which plugins run, and with which arguments; in addition only what no profile can do without.
 type profile struct {
 	plugins []configv1.Plugin
 	args    map[string]apiruntime.Object // *configv1.<Name>Args, defaulted

@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// This file makes volumes, and what they hang on: claims, classes, drivers, capacities.
+// This file makes volumes, and what they depend on: claims, classes, drivers, capacities.
 
 const csiDriver = "csi.example.com"
 

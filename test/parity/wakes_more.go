@@ -15,7 +15,7 @@ import (
 // This file knows for which events Rouse wakes pods on purpose that kube-scheduler leaves asleep; docs/differences.md
 // says why.
 
-// moreEvents returns the events that plugins of Rouse register beside those that kube-scheduler's register.
+// moreEvents returns the events that plugins of Rouse register in addition to those that kube-scheduler's register.
 func moreEvents(plugin string) []fwk.ClusterEvent {
 	switch plugin {
 	case "InterPodAffinity":
@@ -43,19 +43,19 @@ func moreEvents(plugin string) []fwk.ClusterEvent {
 	return nil
 }
 
-// withoutMoreEvents leaves out what a plugin registers beside what kube-scheduler's does.
+// withoutMoreEvents leaves out what a plugin registers in addition to what kube-scheduler's does.
 func withoutMoreEvents(plugin string, events []fwk.ClusterEventWithHint) []fwk.ClusterEventWithHint {
 	return slices.DeleteFunc(slices.Clone(events), func(e fwk.ClusterEventWithHint) bool {
 		return slices.Contains(moreEvents(plugin), e.Event)
 	})
 }
 
-// withoutMoreInterest leaves out the plugins that an event concerns only because of what they register beside.
+// withoutMoreInterest leaves out the plugins that an event concerns only because of what they register in addition.
 func withoutMoreInterest(our, their sets.Set[string], event fwk.ClusterEvent) sets.Set[string] {
 	left := our.Clone()
 	for plugin := range our {
-		beside := slices.ContainsFunc(moreEvents(plugin), func(registered fwk.ClusterEvent) bool { return framework.Matches(registered, event) })
-		if beside && !their.Has(plugin) {
+		more := slices.ContainsFunc(moreEvents(plugin), func(registered fwk.ClusterEvent) bool { return framework.Matches(registered, event) })
+		if more && !their.Has(plugin) {
 			left.Delete(plugin)
 		}
 	}

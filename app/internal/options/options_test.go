@@ -98,14 +98,14 @@ func TestConfiguration(t *testing.T) {
 			},
 		},
 		{
-			name: "deprecated flags beside a file", file: "clientConnection: {qps: 3, kubeconfig: f}", flags: deprecated + " --kubeconfig=k",
+			name: "deprecated flags and a file", file: "clientConnection: {qps: 3, kubeconfig: f}", flags: deprecated + " --kubeconfig=k",
 			change: func(s *settings) { s.QPS, s.Kubeconfig = 3, "f" },
 			ignored: []string{
 				"--contention-profiling", "--kube-api-burst", "--kube-api-content-type", "--kube-api-qps", "--kubeconfig", "--profiling",
 			},
 		},
 		{
-			name: "--kubeconfig beside a file without one", file: "{}", flags: "--kubeconfig=k",
+			name: "--kubeconfig and a file without one", file: "{}", flags: "--kubeconfig=k",
 			change: func(s *settings) { s.Kubeconfig = "k" },
 		},
 		{

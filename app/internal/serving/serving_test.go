@@ -151,7 +151,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// byHeader takes the user from a header; without it nobody is known.
+// byHeader takes the user from a header; without it the user is not known.
 func byHeader() authenticator.Request {
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		name := r.Header.Get("X-User")
