@@ -108,7 +108,7 @@ func TestCheckModule(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			got := checkModule(t, tree(test.files), table)
 			if !slices.EqualFunc(got, test.want, strings.HasPrefix) {
-				t.Errorf("faults, compared by their starts (-want +got):\n%s", cmp.Diff(test.want, got))
+				t.Errorf("violations, compared by their starts (-want +got):\n%s", cmp.Diff(test.want, got))
 			}
 		})
 	}

@@ -96,12 +96,12 @@ func separatelyVersioned() []string {
 }
 
 func TestImportRules(t *testing.T) {
-	for _, fault := range checkModule(t, os.DirFS("."), layers()) {
-		t.Error(fault)
+	for _, v := range checkModule(t, os.DirFS("."), layers()) {
+		t.Error(v)
 	}
 }
 
-// checkModule returns what is wrong with a module, a line for each fault, sorted by place.
+// checkModule returns what is wrong with a module, a line for each violation, sorted by place.
 func checkModule(t *testing.T, module fs.FS, table []layer) []string {
 	t.Helper()
 	text, err := fs.ReadFile(module, "go.mod")
@@ -115,35 +115,35 @@ func checkModule(t *testing.T, module fs.FS, table []layer) []string {
 		t.Fatal(err)
 	}
 	if c.files == 0 {
-		c.fault("go.mod", 1, "the module has no Go files, so nothing was checked")
+		c.violation("go.mod", 1, "the module has no Go files, so nothing was checked")
 	}
-	slices.SortStableFunc(c.faults, func(a, b fault) int {
+	slices.SortStableFunc(c.violations, func(a, b violation) int {
 		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
 	})
 	var lines []string
-	for _, fault := range c.faults {
-		lines = append(lines, fmt.Sprintf("%s:%d: %s", fault.file, fault.line, fault.text))
+	for _, v := range c.violations {
+		lines = append(lines, fmt.Sprintf("%s:%d: %s", v.file, v.line, v.text))
 	}
 	return lines
 }
 
 // checker walks one module.
 type checker struct {
-	module fs.FS
-	path   string // of the module
-	table  []layer
-	files  int
-	faults []fault
+	module     fs.FS
+	path       string // of the module
+	table      []layer
+	files      int
+	violations []violation
 }
 
-type fault struct {
+type violation struct {
 	file string
 	line int
 	text string
 }
 
-func (c *checker) fault(file string, line int, format string, args ...any) {
-	c.faults = append(c.faults, fault{file, line, fmt.Sprintf(format, args...)})
+func (c *checker) violation(file string, line int, format string, args ...any) {
+	c.violations = append(c.violations, violation{file, line, fmt.Sprintf(format, args...)})
 }
 
 // visit is an fs.WalkDirFunc.
@@ -166,7 +166,7 @@ func (c *checker) visit(name string, entry fs.DirEntry, err error) error {
 	}
 	if _, err := fs.Stat(c.module, path.Join(name, "go.mod")); err == nil {
 		if !slices.Contains(outside(), topFolder(name)) {
-			c.fault(name+"/go.mod", 1, "a module of its own belongs into one of the folders %v", outside())
+			c.violation(name+"/go.mod", 1, "a module of its own belongs into one of the folders %v", outside())
 		}
 		return fs.SkipDir
 	}
@@ -180,10 +180,10 @@ func (c *checker) checkFile(name string) error {
 		return err
 	}
 	if !strings.HasPrefix(string(text), licence) {
-		c.fault(name, 1, "the file must start with these two lines and an empty one:\n%s", licence)
+		c.violation(name, 1, "the file must start with these two lines and an empty one:\n%s", licence)
 	}
 	if lines := strings.Count(string(text), "\n"); lines > longestFile {
-		c.fault(name, longestFile+1, "the file has %d lines, at most %d are allowed: split it by concept", lines, longestFile)
+		c.violation(name, longestFile+1, "the file has %d lines, at most %d are allowed: split it by concept", lines, longestFile)
 	}
 	positions := token.NewFileSet()
 	file, err := parser.ParseFile(positions, name, text, parser.ImportsOnly|parser.ParseComments)
@@ -191,14 +191,14 @@ func (c *checker) checkFile(name string) error {
 		return err
 	}
 	if packageName := strings.TrimSuffix(file.Name.Name, "_test"); slices.Contains(vagueNames(), packageName) {
-		c.fault(name, positions.Position(file.Name.Pos()).Line, "package %s: name it for what it holds", packageName)
+		c.violation(name, positions.Position(file.Name.Pos()).Line, "package %s: name it for what it holds", packageName)
 	}
 	from, known := c.layerOf(path.Dir(name))
 	switch {
 	case slices.Contains(outside(), topFolder(path.Dir(name))):
-		c.fault(name, 1, "folder %q must be a module of its own: it has no go.mod", path.Dir(name))
+		c.violation(name, 1, "folder %q must be a module of its own: it has no go.mod", path.Dir(name))
 	case !known:
-		c.fault(name, 1, "folder %q is not in the table of layers: add a row that says what it may import (layers in imports_test.go)", path.Dir(name))
+		c.violation(name, 1, "folder %q is not in the table of layers: add a row that says what it may import (layers in imports_test.go)", path.Dir(name))
 	}
 	for _, spec := range file.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
@@ -210,10 +210,10 @@ func (c *checker) checkFile(name string) error {
 			c.checkLayer(name, line, from, imported)
 		}
 		if inModule(imported, forbiddenModule) {
-			c.fault(name, line, "imports %s; the module does without %s", imported, forbiddenModule)
+			c.violation(name, line, "imports %s; the module does without %s", imported, forbiddenModule)
 		}
 		if want, ok := requiredNames()[imported]; ok && !ast.IsGenerated(file) && (spec.Name == nil || spec.Name.Name != want) {
-			c.fault(name, line, "imports %s under another name than %s", imported, want)
+			c.violation(name, line, "imports %s under another name than %s", imported, want)
 		}
 	}
 	return nil
@@ -228,10 +228,10 @@ func (c *checker) checkLayer(name string, line int, from layer, imported string)
 	to, known := c.layerOf(cmp.Or(folder, "."))
 	switch {
 	case !known:
-		c.fault(name, line, "imports %s, which is not in the table of layers: add a row for it (layers in imports_test.go)", imported)
+		c.violation(name, line, "imports %s, which is not in the table of layers: add a row for it (layers in imports_test.go)", imported)
 	case isTest(name) && slices.Contains(forTests(), to.folder):
 	case to.folder != from.folder && !slices.Contains(from.may, to.folder):
-		c.fault(name, line, "%s may not import %s, only %v", from.folder, to.folder, from.may)
+		c.violation(name, line, "%s may not import %s, only %v", from.folder, to.folder, from.may)
 	}
 }
 
@@ -308,14 +308,14 @@ func (c *checker) checkGoMod(mod goMod) {
 	for _, required := range mod.required {
 		switch {
 		case inModule(required.module, forbiddenModule):
-			c.fault("go.mod", required.line, "requires %s; the module does without it", required.module)
+			c.violation("go.mod", required.line, "requires %s; the module does without it", required.module)
 		case strings.HasPrefix(required.module, "k8s.io/") && !slices.Contains(separatelyVersioned(), required.module) &&
 			required.version != kubernetes:
-			c.fault("go.mod", required.line, "requires %s %s; all libraries of Kubernetes are pinned at %s", required.module, required.version, kubernetes)
+			c.violation("go.mod", required.line, "requires %s %s; all libraries of Kubernetes are pinned at %s", required.module, required.version, kubernetes)
 		}
 	}
 	for _, replaced := range mod.replaced {
-		c.fault("go.mod", replaced.line, "replaces %s; whoever imports the module would have to replace it too", replaced.module)
+		c.violation("go.mod", replaced.line, "replaces %s; whoever imports the module would have to replace it too", replaced.module)
 	}
 }
 

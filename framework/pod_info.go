@@ -71,10 +71,10 @@ func (p *PodInfo) parse(pod *v1.Pod) error {
 		return nil
 	}
 	affinity := pod.Spec.Affinity
-	var faults []error
+	var errs []error
 	check := func(list string, err error) {
 		if err != nil {
-			faults = append(faults, fmt.Errorf("pod %s/%s: %s: %w", pod.Namespace, pod.Name, list, err))
+			errs = append(errs, fmt.Errorf("pod %s/%s: %s: %w", pod.Namespace, pod.Name, list, err))
 		}
 	}
 	terms := &podTerms{}
@@ -92,7 +92,7 @@ func (p *PodInfo) parse(pod *v1.Pod) error {
 		check("preferred pod anti-affinity", err)
 	}
 	p.terms = terms
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
 // GetPod implements fwk.PodInfo.

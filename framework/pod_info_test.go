@@ -67,7 +67,7 @@ func TestPodInfoAffinityTerms(t *testing.T) {
 		name       string
 		pod        *v1.Pod
 		want       affinityView
-		wantFaults []string // one for each list that does not parse
+		wantErrors []string // one for each list that does not parse
 	}{
 		{name: "no affinity", pod: objects.Pod("p").Build()},
 		{name: "empty affinity", pod: objects.Pod("p").With(withAffinity(&v1.PodAffinity{})).With(withAntiAffinity(&v1.PodAntiAffinity{})).Build()},
@@ -108,7 +108,7 @@ func TestPodInfoAffinityTerms(t *testing.T) {
 					{Weight: 3, PodAffinityTerm: term("zone", "c")}},
 			})).Build(),
 			want:       affinityView{PreferredAffinity: []termView{weighted(view("zone", "c"), 3)}},
-			wantFaults: []string{"pod default/p: required pod affinity:"},
+			wantErrors: []string{"pod default/p: required pod affinity:"},
 		},
 		{
 			name: "every broken list is named",
@@ -119,7 +119,7 @@ func TestPodInfoAffinityTerms(t *testing.T) {
 				RequiredDuringSchedulingIgnoredDuringExecution:  []v1.PodAffinityTerm{brokenTerm()},
 				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{PodAffinityTerm: brokenTerm()}},
 			})).Build(),
-			wantFaults: []string{"pod default/p: required pod affinity:", "pod default/p: required pod anti-affinity:",
+			wantErrors: []string{"pod default/p: required pod affinity:", "pod default/p: required pod anti-affinity:",
 				"pod default/p: preferred pod affinity:", "pod default/p: preferred pod anti-affinity:"},
 		},
 	}
@@ -132,13 +132,13 @@ func TestPodInfoAffinityTerms(t *testing.T) {
 			if diff := cmp.Diff(test.want, viewAffinity(info)); diff != "" {
 				t.Errorf("terms (-want +got):\n%s", diff)
 			}
-			checkFaults(t, err, test.wantFaults)
+			checkErrors(t, err, test.wantErrors)
 		})
 	}
 }
 
-// checkFaults compares the lines of an error with the wanted starts of lines.
-func checkFaults(t *testing.T, err error, want []string) {
+// checkErrors compares the lines of an error with the wanted starts of lines.
+func checkErrors(t *testing.T, err error, want []string) {
 	t.Helper()
 	var lines []string
 	if err != nil {
@@ -160,7 +160,7 @@ func TestPodInfoUpdate(t *testing.T) {
 	}
 	second := objects.Pod("p").With(required("b")).With(withAntiAffinity(&v1.PodAntiAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{brokenTerm()}})).Build()
-	checkFaults(t, info.Update(second), []string{"pod default/p: required pod anti-affinity:"})
+	checkErrors(t, info.Update(second), []string{"pod default/p: required pod anti-affinity:"})
 	want := affinityView{Affinity: []termView{{Namespaces: []string{"default"}, Selector: "app=b", TopologyKey: "zone"}}}
 	if diff := cmp.Diff(want, viewAffinity(info)); diff != "" {
 		t.Errorf("after Update (-want +got):\n%s", diff)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestActivate(t *testing.T) {
-	shut := false
+	rejects := false
 	for _, test := range []struct {
 		name  string
 		bring func(f *fixture)
@@ -29,12 +29,12 @@ func TestActivate(t *testing.T) {
 		{"active already", func(f *fixture) { f.Add(objects.Pod("pod").Build()) }, PoolActive, 0},
 		{"in flight", func(f *fixture) { f.Add(objects.Pod("pod").Build()); f.pop("pod") }, PoolInFlight, 0},
 		{"unknown", func(f *fixture) {}, PoolNone, 0},
-		{"gated", func(f *fixture) { shut = true; f.Add(objects.Pod("pod").Build()) }, PoolGated, 0},
-		{"gated no longer", func(f *fixture) { shut = true; f.Add(objects.Pod("pod").Build()); shut = false }, PoolActive, 1},
+		{"gated", func(f *fixture) { rejects = true; f.Add(objects.Pod("pod").Build()) }, PoolGated, 0},
+		{"gated no longer", func(f *fixture) { rejects = true; f.Add(objects.Pod("pod").Build()); rejects = false }, PoolActive, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			shut = false
-			f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), gatedWhile("Gate", &shut, nodeAdded)))
+			rejects = false
+			f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), rejectingWhile("Gate", &rejects, nodeAdded)))
 			test.bring(f)
 			f.Activate(klog.Logger{}, map[string]*v1.Pod{"default/pod": objects.Pod("pod").Build(), "nil": nil})
 			f.wantPool("pod", test.want)

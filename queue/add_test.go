@@ -41,12 +41,12 @@ func TestAddOrdersActivePods(t *testing.T) {
 }
 
 func TestAddNominatesThePodEvenIfGated(t *testing.T) {
-	shut := true
-	for _, shut = range []bool{false, true} {
-		f := newFixture(t, withPlugins(gatedWhile("Gate", &shut, nodeAdded)))
+	rejects := true
+	for _, rejects = range []bool{false, true} {
+		f := newFixture(t, withPlugins(rejectingWhile("Gate", &rejects, nodeAdded)))
 		f.Add(objects.Pod("pod").NominatedNode("node1").Build())
 		if nominated := f.NominatedPodsForNode("node1"); len(nominated) != 1 || nominated[0].GetPod().Name != "pod" {
-			t.Errorf("gated %v: nominated %v, want the pod", shut, nominated)
+			t.Errorf("gated %v: nominated %v, want the pod", rejects, nominated)
 		}
 	}
 }
@@ -75,11 +75,11 @@ func TestAddReplacesAPodOfTheSameName(t *testing.T) {
 }
 
 func TestFirstAttemptTimeLeavesOutTheTimeAtAGate(t *testing.T) {
-	shut := true
-	f := newFixture(t, withPlugins(gatedWhile("Gate", &shut, nodeAdded)))
+	rejects := true
+	f := newFixture(t, withPlugins(rejectingWhile("Gate", &rejects, nodeAdded)))
 	f.Add(objects.Pod("pod").Build())
 	f.step(time.Minute)
-	shut = false
+	rejects = false
 	f.Move(nodeAdded, nil, node, nil)
 	f.step(time.Minute)
 	info := f.pop("pod")

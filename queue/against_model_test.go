@@ -292,11 +292,11 @@ func (r *race) flushUnschedulable() {
 }
 
 func (r *race) switchGate() {
-	gate := fmt.Sprintf("P%d %s", r.world.random.IntN(6), pick(r.world.random, r.world.names...).Name)
-	if r.world.shut.Has(gate) {
-		r.world.shut.Delete(gate)
+	gating := fmt.Sprintf("P%d %s", r.world.random.IntN(6), pick(r.world.random, r.world.names...).Name)
+	if r.world.rejecting.Has(gating) {
+		r.world.rejecting.Delete(gating)
 	} else if r.world.random.IntN(2) == 0 {
-		r.world.shut.Insert(gate)
+		r.world.rejecting.Insert(gating)
 	}
 }
 
@@ -389,7 +389,7 @@ func (r *race) wanted() summary {
 			continue
 		}
 		st := state{
-			Name: name.Name, Pool: pod.pool, Attempts: pod.attempts, Pod: pod.pod, Gate: pod.gate, Flushed: pod.flushed,
+			Name: name.Name, Pool: pod.pool, Attempts: pod.attempts, Pod: pod.pod, Gate: pod.gatingPlugin, Flushed: pod.flushed,
 			Unschedulable: sets.List(pod.unschedulable), Pending: sets.List(pod.pending), Expiry: m.expiryOf(pod),
 		}
 		if pod.pool == PoolUnschedulable || pod.pool == PoolGated {

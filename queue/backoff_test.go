@@ -121,8 +121,8 @@ func TestPopDrainsBackoff(t *testing.T) {
 		{"not if disabled", true, []string{"P"}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			gate := &testPlugin{name: "Gate", gate: func(*v1.Pod) *fwk.Status { return nil }}
-			options := withPlugins(plugin("P", nodeAdded, nil), gate)
+			gating := &testPlugin{name: "Gate", preEnqueue: func(*v1.Pod) *fwk.Status { return nil }}
+			options := withPlugins(plugin("P", nodeAdded, nil), gating)
 			options.DisablePopFromBackoff = test.disabled
 			f := newFixture(t, options)
 			f.Add(objects.Pod("pod").Build())
@@ -130,9 +130,9 @@ func TestPopDrainsBackoff(t *testing.T) {
 			f.Move(nodeAdded, nil, node, nil)
 			f.giveBack(info, test.rejectors...)
 			f.wantPool("pod", PoolBackoff)
-			asked := gate.gateCalls
+			asked := gating.preEnqueueCalls
 			wantEqual(t, "popped", f.popOrder(), test.want)
-			wantEqual(t, "calls of the gate by popping", gate.gateCalls-asked, 0)
+			wantEqual(t, "calls of the PreEnqueue plugin by popping", gating.preEnqueueCalls-asked, 0)
 			wantEqual(t, "early pops", f.seen.incoming["active PopFromBackoffQ"], len(test.want))
 		})
 	}

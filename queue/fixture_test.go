@@ -55,26 +55,26 @@ func withPlugins(plugins ...*testPlugin) Options {
 			profile.Events.Register(plugin.name, registration.Event)
 		}
 		profile.Registrations[plugin.name] = plugin.registrations
-		if plugin.gate != nil {
+		if plugin.preEnqueue != nil {
 			profile.PreEnqueue = append(profile.PreEnqueue, plugin)
 		}
 	}
 	return Options{Profiles: map[string]Profile{"default-scheduler": profile}}
 }
 
-// testPlugin is a plugin with registered events and perhaps a gate.
+// testPlugin is a plugin with registered events and perhaps a PreEnqueue.
 type testPlugin struct {
-	name          string
-	registrations []fwk.ClusterEventWithHint
-	gate          func(*v1.Pod) *fwk.Status
-	gateCalls     int
+	name            string
+	registrations   []fwk.ClusterEventWithHint
+	preEnqueue      func(*v1.Pod) *fwk.Status
+	preEnqueueCalls int
 }
 
 func (p *testPlugin) Name() string { return p.name }
 
 func (p *testPlugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
-	p.gateCalls++
-	return p.gate(pod)
+	p.preEnqueueCalls++
+	return p.preEnqueue(pod)
 }
 
 // plugin returns a plugin that registers one event with a hint, which may be nil.
@@ -217,20 +217,20 @@ func wantEqual[T any](t *testing.T, what string, got, want T) {
 	}
 }
 
-// Gates.
+// PreEnqueue.
 
-func shutGate() *fwk.Status { return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "shut") }
+func rejection() *fwk.Status { return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "shut") }
 
-// gatedWhile returns a plugin that gates pods while a condition holds, and waits for an event.
-func gatedWhile(name string, shut *bool, event fwk.ClusterEvent) *testPlugin {
-	gate := plugin(name, event, nil)
-	gate.gate = func(*v1.Pod) *fwk.Status {
-		if *shut {
-			return shutGate()
+// rejectingWhile returns a plugin that gates pods while a condition holds, and waits for an event.
+func rejectingWhile(name string, rejects *bool, event fwk.ClusterEvent) *testPlugin {
+	gating := plugin(name, event, nil)
+	gating.preEnqueue = func(*v1.Pod) *fwk.Status {
+		if *rejects {
+			return rejection()
 		}
 		return nil
 	}
-	return gate
+	return gating
 }
 
 func infoAt(timestamp time.Time) *framework.QueuedPodInfo {

@@ -60,11 +60,11 @@ func TestFlushedPodRespectsItsBackoff(t *testing.T) {
 
 func TestGatedPodIsCheckedOncePerUnschedulableTimeout(t *testing.T) {
 	const wait = defaultMaxInUnschedulable
-	shut := true
-	gate := gatedWhile("Gate", &shut, nodeAdded)
-	f := newFixture(t, withPlugins(gate))
+	rejects := true
+	gating := rejectingWhile("Gate", &rejects, nodeAdded)
+	f := newFixture(t, withPlugins(gating))
 	f.Add(objects.Pod("pod").Build())
-	gate.gateCalls = 0
+	gating.preEnqueueCalls = 0
 	for range 3 {
 		f.step(wait + 1)
 		f.FlushUnschedulable()
@@ -76,8 +76,8 @@ func TestGatedPodIsCheckedOncePerUnschedulableTimeout(t *testing.T) {
 		next, _ := f.NextFlush()
 		wantEqual(t, "next flush", next, f.clock.Now().Add(wait+1))
 	}
-	wantEqual(t, "calls of the gate", gate.gateCalls, 3)
-	shut = false
+	wantEqual(t, "calls of the PreEnqueue plugin", gating.preEnqueueCalls, 3)
+	rejects = false
 	f.step(wait + 1)
 	f.FlushUnschedulable()
 	f.wantPool("pod", PoolActive)

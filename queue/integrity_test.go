@@ -121,7 +121,7 @@ func checkIntegrity(t *testing.T, q *Queue) {
 		if heap != nil && heap.pods[pod.heapIndex] != pod || heap == nil && !pod.pool.waits() {
 			t.Fatalf("pod %v is not in the heap of pool %q", key, pod.pool)
 		}
-		// Without early pops, gates are not asked on the way into backoff, and what they said before stays until they are.
+		// Without early pops, PreEnqueue is not called on the way into backoff, and what they said before stays until they are.
 		if pod.Gated() != (pod.pool == PoolGated) && (pod.pool != PoolBackoff || q.popFromBackoff) {
 			t.Fatalf("pod %v in pool %q is gated by %q", key, pod.pool, pod.GatingPlugin)
 		}

@@ -15,8 +15,8 @@ import (
 )
 
 func TestLookup(t *testing.T) {
-	shut := false
-	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), gatedWhile("Gate", &shut, volumeAdded)))
+	rejects := false
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), rejectingWhile("Gate", &rejects, volumeAdded)))
 	active, parked, failed, flying, gated := objects.Pod("active").Build(), objects.Pod("parked").Build(), objects.Pod("failed").Build(), objects.Pod("flying").Build(), objects.Pod("gated").Build()
 	f.park(parked, "P", "*Q")
 	f.step(time.Second)
@@ -25,7 +25,7 @@ func TestLookup(t *testing.T) {
 	f.Add(flying)
 	f.pop("flying")
 	f.Add(active)
-	shut = true
+	rejects = true
 	f.Add(gated)
 	f.step(time.Hour)
 	now := start.Add(time.Second)
@@ -52,10 +52,10 @@ func TestLookup(t *testing.T) {
 }
 
 func TestPendingPodsAndStats(t *testing.T) {
-	shut := true
-	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), gatedWhile("Gate", &shut, volumeAdded)))
+	rejects := true
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil), rejectingWhile("Gate", &rejects, volumeAdded)))
 	f.Add(objects.Pod("gated").Build())
-	shut = false
+	rejects = false
 	f.park(objects.Pod("parked").Build(), "P")
 	f.Add(objects.Pod("failed").Build())
 	f.giveBack(f.pop("failed"))

@@ -45,7 +45,7 @@ type modelPod struct {
 	firstAttempt       time.Time
 	unschedulable      sets.Set[string]
 	pending            sets.Set[string]
-	gate               string
+	gatingPlugin       string
 	flushed            bool
 	flushTime          time.Time
 	poppedEarly        bool // since a backoff of it ended
@@ -133,9 +133,9 @@ func (m *model) anyoneWaitsFor(event fwk.ClusterEvent) bool {
 	return false
 }
 
-func (m *model) gateMayOpen(gate string, event fwk.ClusterEvent) bool {
+func (m *model) gatingPluginWants(gating string, event fwk.ClusterEvent) bool {
 	for profile := range m.world.profiles {
-		if len(m.registrations(profile, gate, event)) > 0 {
+		if len(m.registrations(profile, gating, event)) > 0 {
 			return true
 		}
 	}
@@ -190,7 +190,7 @@ func (m *model) move(event fwk.ClusterEvent, oldObj, newObj any, preCheck func(*
 		if preCheck != nil && !preCheck(pod.pod) {
 			continue
 		}
-		if pod.gate != "" && !modelIsWildcard(event) && !m.gateMayOpen(pod.gate, event) {
+		if pod.gatingPlugin != "" && !modelIsWildcard(event) && !m.gatingPluginWants(pod.gatingPlugin, event) {
 			continue
 		}
 		if worth := m.worth(pod, happened, true); worth != Skip {
@@ -276,24 +276,24 @@ func (m *model) put(pod *modelPod, to Pool, cause string) {
 	m.pods[nameOf(pod.pod)] = pod
 }
 
-// gated asks the gates.
+// gated asks the PreEnqueue plugins.
 func (m *model) gated(pod *modelPod) bool {
 	var order []string
-	for _, gate := range m.world.gates[pod.pod.Spec.SchedulerName] {
-		if gate == pod.gate {
-			order = append([]string{gate}, order...)
+	for _, gating := range m.world.preEnqueue[pod.pod.Spec.SchedulerName] {
+		if gating == pod.gatingPlugin {
+			order = append([]string{gating}, order...)
 		} else {
-			order = append(order, gate)
+			order = append(order, gating)
 		}
 	}
-	for _, gate := range order {
-		if m.world.closed(gate, pod.pod) {
-			pod.unschedulable.Insert(gate)
-			pod.gate, pod.flushed = gate, false
+	for _, gating := range order {
+		if m.world.rejects(gating, pod.pod) {
+			pod.unschedulable.Insert(gating)
+			pod.gatingPlugin, pod.flushed = gating, false
 			return true
 		}
 	}
-	pod.gate = ""
+	pod.gatingPlugin = ""
 	return false
 }
 

@@ -273,17 +273,17 @@ func TestNarrowing(t *testing.T) {
 }
 
 func TestNarrowingDoesNotReachBehindAGate(t *testing.T) {
-	shut := false
+	rejects := false
 	narrowed := plugin("P", nodeAdded, nil)
 	narrowed.registrations[0].PreQueueingHintFn = func(klog.Logger, any, any) (fwk.PreQueueingHintResult, error) {
 		return fwk.PreQueueingHintResult{Pods: []types.NamespacedName{podKey("default", "pod")}}, nil
 	}
-	f := newFixture(t, withPlugins(narrowed, gatedWhile("Gate", &shut, volumeAdded)))
+	f := newFixture(t, withPlugins(narrowed, rejectingWhile("Gate", &rejects, volumeAdded)))
 	f.parkReady(objects.Pod("pod").Build(), "P")
-	shut = true
+	rejects = true
 	f.Move(nodeAdded, nil, node, nil)
 	f.wantPool("pod", PoolGated)
-	shut = false
+	rejects = false
 	f.Move(nodeAdded, nil, node, nil)
 	f.wantPool("pod", PoolGated)
 	f.Move(volumeAdded, nil, node, nil)

@@ -44,9 +44,9 @@ func (s *script) HintEvaluated(result HintResult) {
 }
 
 func (s *script) PreEnqueueRan(profile, rejector string, _ time.Duration) {
-	line := profile + ": gates open"
+	line := profile + ": PreEnqueue accepts"
 	if rejector != "" {
-		line = fmt.Sprintf("%s: gate %s is shut", profile, rejector)
+		line = fmt.Sprintf("%s: PreEnqueue of %s rejects", profile, rejector)
 	}
 	s.lines = append(s.lines, line)
 }
@@ -60,10 +60,10 @@ func (s *script) InFlightEvents(event string, delta int) {
 }
 
 func TestObserverSeesEveryChange(t *testing.T) {
-	shut := true
+	rejects := true
 	skipping := plugin("Skips", nodeAdded, answering(fwk.QueueSkip, nil))
 	failing := plugin("Fails", nodeAdded, answering(fwk.QueueSkip, errors.New("broken")))
-	f := newFixture(t, withClasses(gatedWhile("Gate", &shut, volumeAdded), skipping, failing))
+	f := newFixture(t, withClasses(rejectingWhile("Gate", &rejects, volumeAdded), skipping, failing))
 	seen := &script{}
 	f.observe(seen)
 	for _, step := range []struct {
@@ -72,11 +72,11 @@ func TestObserverSeesEveryChange(t *testing.T) {
 		want []string
 	}{
 		{"a gated pod is added", func() { f.Add(objects.Pod("pod").Label("shape", "round").Build()) },
-			[]string{"default-scheduler: gate Gate is shut", "pod:  -> gated by UnscheduledPodAdd Immediately, now rejected by Gate"}},
-		{"its gate stays shut", func() { f.Move(volumeAdded, nil, node, nil) },
-			[]string{"default-scheduler/Gate on PersistentVolumeAdd: Queue pod", "default-scheduler: gate Gate is shut"}},
-		{"its gate opens", func() { shut = false; f.Move(volumeAdded, nil, node, nil) },
-			[]string{"default-scheduler/Gate on PersistentVolumeAdd: Queue pod", "default-scheduler: gates open", "pod: gated -> active by PersistentVolumeAdd AfterBackoff of Gate"}},
+			[]string{"default-scheduler: PreEnqueue of Gate rejects", "pod:  -> gated by UnscheduledPodAdd Immediately, now rejected by Gate"}},
+		{"its plugin still rejects it", func() { f.Move(volumeAdded, nil, node, nil) },
+			[]string{"default-scheduler/Gate on PersistentVolumeAdd: Queue pod", "default-scheduler: PreEnqueue of Gate rejects"}},
+		{"its plugin lets it pass", func() { rejects = false; f.Move(volumeAdded, nil, node, nil) },
+			[]string{"default-scheduler/Gate on PersistentVolumeAdd: Queue pod", "default-scheduler: PreEnqueue accepts", "pod: gated -> active by PersistentVolumeAdd AfterBackoff of Gate"}},
 		{"it is popped, and something happens", func() { f.pop("pod"); f.Move(nodeAdded, nil, node, nil) },
 			[]string{"+1 PodPopped", "pod: active -> inFlight by PodPopped Skip", "+1 NodeAdd"}},
 		{"it is done", func() { f.Done("default/pod") }, []string{"-1 PodPopped", "-1 NodeAdd"}},
@@ -88,7 +88,7 @@ func TestObserverSeesEveryChange(t *testing.T) {
 		}, []string{
 			"default-scheduler/Fails on NodeAdd: Queue, broken b",
 			"default-scheduler/Skips on NodeAdd: QueueSkip a b",
-			"default-scheduler: gates open",
+			"default-scheduler: PreEnqueue accepts",
 			"b: unschedulable -> active by NodeAdd Immediately of Fails",
 		}},
 		{"a pod is popped early", func() {
@@ -99,7 +99,7 @@ func TestObserverSeesEveryChange(t *testing.T) {
 			f.pop("b")
 		}, []string{
 			"default-scheduler/Fails on NodeAdd: Queue, broken b",
-			"default-scheduler: gates open",
+			"default-scheduler: PreEnqueue accepts",
 			"b: unschedulable -> backoff by NodeAdd AfterBackoff of Fails",
 			"b: backoff -> active by PopFromBackoffQ Skip",
 			"+1 PodPopped",
@@ -113,20 +113,20 @@ func TestObserverSeesEveryChange(t *testing.T) {
 }
 
 func TestGaugesComeDownAgain(t *testing.T) {
-	shut := true
-	f := newFixture(t, withPlugins(gatedWhile("Gate", &shut, nodeAdded), plugin("P", nodeAdded, nil)))
+	rejects := true
+	f := newFixture(t, withPlugins(rejectingWhile("Gate", &rejects, nodeAdded), plugin("P", nodeAdded, nil)))
 	f.Add(objects.Pod("pod").Build())
 	f.Move(nodeAdded, nil, node, nil) // gated again, but counted once
 	wantEqual(t, "pods by rejector", f.seen.rejectors, map[string]int{"Gate": 1})
 	wantEqual(t, "pods that came in", f.seen.incoming, map[string]int{"gated UnscheduledPodAdd": 1})
-	shut = false
+	rejects = false
 	f.Move(nodeAdded, nil, node, nil)
 	wantEqual(t, "pods by rejector, ungated", f.seen.rejectors, map[string]int{"Gate": 1})
 	info := f.pop("pod")
 	wantEqual(t, "pods by rejector, popped", f.seen.rejectors, map[string]int{"Gate": 0})
 	f.giveBack(info, "P", "*Q")
 	wantEqual(t, "pods by rejector, given back", f.seen.rejectors, map[string]int{"Gate": 0, "P": 1, "Q": 1})
-	shut = true
+	rejects = true
 	f.step(time.Minute)
 	f.Move(nodeAdded, nil, node, nil)
 	wantEqual(t, "pods by rejector, gated", f.seen.rejectors, map[string]int{"Gate": 1, "P": 1, "Q": 1})
@@ -147,10 +147,10 @@ func TestHintDurationIsByTheClockOfTheQueue(t *testing.T) {
 
 func TestObserverIsToldWhatIsNarrowed(t *testing.T) {
 	var answer fwk.PreQueueingHintResult
-	var fault error
+	var hintErr error
 	narrowing := plugin("P", nodeAdded, answering(fwk.QueueSkip, nil))
 	narrowing.registrations[0].PreQueueingHintFn = func(klog.Logger, any, any) (fwk.PreQueueingHintResult, error) {
-		return answer, fault
+		return answer, hintErr
 	}
 	f := newFixture(t, withPlugins(narrowing))
 	f.park(objects.Pod("pod").Build(), "P")
@@ -159,7 +159,7 @@ func TestObserverIsToldWhatIsNarrowed(t *testing.T) {
 	f.Move(nodeAdded, nil, node, nil)
 	answer.AllPods = true
 	f.Move(nodeAdded, nil, node, nil)
-	answer, fault = fwk.PreQueueingHintResult{}, errors.New("broken")
+	answer, hintErr = fwk.PreQueueingHintResult{}, errors.New("broken")
 	f.Move(nodeAdded, nil, node, nil)
 	want := []string{
 		"P narrows: true",

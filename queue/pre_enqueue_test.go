@@ -54,14 +54,14 @@ func TestGatesAreAskedWherePodsBecomePoppable(t *testing.T) {
 		{"attempt rejected", true, "active", reject, false, PoolUnschedulable, PoolUnschedulable},
 	}
 	for _, test := range tests {
-		for _, shut := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, no early pop %v, shut %v", test.name, test.noEarlyPop, shut), func(t *testing.T) {
-				gateShut, want := false, test.open
-				if shut {
+		for _, rejects := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, no early pop %v, shut %v", test.name, test.noEarlyPop, rejects), func(t *testing.T) {
+				shut, want := false, test.open
+				if rejects {
 					want = test.shut
 				}
-				gate := gatedWhile("Gate", &gateShut, volumeAdded)
-				options := withPlugins(plugin("P", nodeAdded, nil), gate)
+				gating := rejectingWhile("Gate", &shut, volumeAdded)
+				options := withPlugins(plugin("P", nodeAdded, nil), gating)
 				options.DisablePopFromBackoff = test.noEarlyPop
 				f := newFixture(t, options)
 				f.park(objects.Pod("parked").Build(), "P")
@@ -69,47 +69,47 @@ func TestGatesAreAskedWherePodsBecomePoppable(t *testing.T) {
 				f.giveBack(f.pop("backing off"))
 				f.Add(objects.Pod("active").Build())
 
-				gateShut, gate.gateCalls = shut, 0
+				shut, gating.preEnqueueCalls = rejects, 0
 				test.do(f)
 				f.wantPool(test.pod, want)
-				wantEqual(t, "whether the gate was asked", gate.gateCalls > 0, test.asked)
+				wantEqual(t, "whether PreEnqueue was called", gating.preEnqueueCalls > 0, test.asked)
 			})
 		}
 	}
 }
 
 func TestGatingPluginIsAskedFirstTheNextTime(t *testing.T) {
-	shut := map[string]bool{"Second": true}
+	rejects := map[string]bool{"Second": true}
 	var asked []string
-	gate := func(name string) *testPlugin {
-		gate := plugin(name, nodeAdded, nil)
-		gate.gate = func(*v1.Pod) *fwk.Status {
+	gating := func(name string) *testPlugin {
+		gating := plugin(name, nodeAdded, nil)
+		gating.preEnqueue = func(*v1.Pod) *fwk.Status {
 			asked = append(asked, name)
-			if shut[name] {
-				return shutGate()
+			if rejects[name] {
+				return rejection()
 			}
 			return nil
 		}
-		return gate
+		return gating
 	}
-	f := newFixture(t, withPlugins(gate("First"), gate("Second"), gate("Third")))
+	f := newFixture(t, withPlugins(gating("First"), gating("Second"), gating("Third")))
 	for _, test := range []struct {
-		do    func()
-		asked []string
-		gate  string
-		want  Pool
+		do     func()
+		asked  []string
+		gating string
+		want   Pool
 	}{
 		{func() { f.Add(objects.Pod("pod").Build()) }, []string{"First", "Second"}, "Second", PoolGated},
 		{func() { f.Move(nodeAdded, nil, node, nil) }, []string{"Second"}, "Second", PoolGated},
-		{func() { shut["Second"], shut["Third"] = false, true; f.Move(nodeAdded, nil, node, nil) }, []string{"Second", "First", "Third"}, "Third", PoolGated},
-		{func() { shut["Third"] = false; f.Move(nodeAdded, nil, node, nil) }, []string{"Third", "First", "Second"}, "", PoolActive},
+		{func() { rejects["Second"], rejects["Third"] = false, true; f.Move(nodeAdded, nil, node, nil) }, []string{"Second", "First", "Third"}, "Third", PoolGated},
+		{func() { rejects["Third"] = false; f.Move(nodeAdded, nil, node, nil) }, []string{"Third", "First", "Second"}, "", PoolActive},
 	} {
 		asked = nil
 		test.do()
 		wantEqual(t, "asked", asked, test.asked)
 		f.wantPool("pod", test.want)
 		status, _ := f.Lookup("default", "pod")
-		wantEqual(t, "gating plugin", status.GatingPlugin, test.gate)
+		wantEqual(t, "gating plugin", status.GatingPlugin, test.gating)
 	}
 	info := f.pop("pod")
 	wantEqual(t, "rejectors", len(info.UnschedulablePlugins), 2)
@@ -123,7 +123,7 @@ func TestGateThatFailsIsShut(t *testing.T) {
 		"pending": func(*v1.Pod) *fwk.Status { return fwk.NewStatus(fwk.Pending, "not yet") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t, withPlugins(&testPlugin{name: "Gate", gate: fail}))
+			f := newFixture(t, withPlugins(&testPlugin{name: "Gate", preEnqueue: fail}))
 			f.Add(objects.Pod("pod").Build())
 			f.wantPool("pod", PoolGated)
 		})
@@ -131,41 +131,41 @@ func TestGateThatFailsIsShut(t *testing.T) {
 }
 
 func TestGatedPodIsOnlyLookedAtForEventsOfItsGate(t *testing.T) {
-	shut, hints := true, 0
+	rejects, hints := true, 0
 	counting := func(klog.Logger, *v1.Pod, any, any) (fwk.QueueingHint, error) {
 		hints++
 		return fwk.Queue, nil
 	}
-	gate := gatedWhile("Gate", &shut, volumeAdded)
-	f := newFixture(t, withPlugins(plugin("P", nodeAdded, counting), gate))
-	shut = false
+	gating := rejectingWhile("Gate", &rejects, volumeAdded)
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, counting), gating))
+	rejects = false
 	f.parkReady(objects.Pod("pod").Build(), "P")
-	shut = true
-	f.Move(nodeAdded, nil, node, nil) // wakes the pod into its gate
+	rejects = true
+	f.Move(nodeAdded, nil, node, nil) // wakes the pod, which its plugin rejects again
 	f.wantPool("pod", PoolGated)
 
-	hints, gate.gateCalls = 0, 0
+	hints, gating.preEnqueueCalls = 0, 0
 	f.Move(nodeAdded, nil, node, nil)
-	wantEqual(t, "hints and gates asked because of an event of another plugin", hints+gate.gateCalls, 0)
+	wantEqual(t, "hints and PreEnqueue calls because of an event of another plugin", hints+gating.preEnqueueCalls, 0)
 	wantEqual(t, "classes looked at", f.Stats().LastEvent.Classes, 0)
 	f.Move(volumeAdded, nil, node, nil)
-	wantEqual(t, "gates asked because of an event of the gate", gate.gateCalls, 1)
+	wantEqual(t, "PreEnqueue calls because of an event of the gating plugin", gating.preEnqueueCalls, 1)
 	f.Move(fwk.ClusterEvent{Resource: fwk.WildCard, ActionType: fwk.All}, nil, nil, nil)
-	wantEqual(t, "gates asked because of a wildcard, too", gate.gateCalls, 2)
+	wantEqual(t, "PreEnqueue calls because of a wildcard, too", gating.preEnqueueCalls, 2)
 	f.wantPool("pod", PoolGated)
 }
 
 func TestGatedPodIsLookedAtWhenItIsUpdated(t *testing.T) {
-	shut := true
-	gate := gatedWhile("Gate", &shut, fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.UpdatePodSchedulingGatesEliminated})
-	f := newFixture(t, withPlugins(gate))
+	rejects := true
+	gating := rejectingWhile("Gate", &rejects, fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.UpdatePodSchedulingGatesEliminated})
+	f := newFixture(t, withPlugins(gating))
 	gatedPod := objects.Pod("pod").Build()
 	gatedPod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "a"}, {Name: "b"}}
 	f.Add(gatedPod)
 	labelled := objects.PodFrom(gatedPod).Label("a", "b").Build()
-	gate.gateCalls, shut = 0, false
+	gating.preEnqueueCalls, rejects = 0, false
 	f.Update(gatedPod, labelled)
-	wantEqual(t, "gates asked because of a label", gate.gateCalls, 0)
+	wantEqual(t, "PreEnqueue calls because of a label", gating.preEnqueueCalls, 0)
 	f.wantPool("pod", PoolGated)
 	ungated := labelled.DeepCopy()
 	ungated.Spec.SchedulingGates = nil
@@ -175,18 +175,18 @@ func TestGatedPodIsLookedAtWhenItIsUpdated(t *testing.T) {
 
 // The events of a plugin that gates in one profile and waits in another are those of both.
 func TestGateOfSeveralProfiles(t *testing.T) {
-	shut := true
-	gate := gatedWhile("Gate", &shut, nodeAdded)
-	profiles := withPlugins(gate).Profiles
+	rejects := true
+	gating := rejectingWhile("Gate", &rejects, nodeAdded)
+	profiles := withPlugins(gating).Profiles
 	other := withPlugins(plugin("Gate", volumeAdded, nil)).Profiles["default-scheduler"]
 	other.PreEnqueue = profiles["default-scheduler"].PreEnqueue
 	profiles["other"] = other
 	f := newFixture(t, Options{Profiles: profiles})
 	f.Add(objects.Pod("pod").SchedulerName("other").Build())
 	wantEqual(t, "gating events", f.pods[podKey("default", "pod")].GatingPluginEvents, []fwk.ClusterEvent{nodeAdded, volumeAdded})
-	gate.gateCalls = 0
-	f.Move(nodeAdded, nil, node, nil) // passes the gate, but no plugin of the profile waits for it
-	wantEqual(t, "gates asked", gate.gateCalls, 0)
+	gating.preEnqueueCalls = 0
+	f.Move(nodeAdded, nil, node, nil) // PreEnqueue lets it pass, but no plugin of the profile waits for it
+	wantEqual(t, "PreEnqueue calls", gating.preEnqueueCalls, 0)
 	f.Move(volumeAdded, nil, node, nil)
-	wantEqual(t, "gates asked", gate.gateCalls, 1)
+	wantEqual(t, "PreEnqueue calls", gating.preEnqueueCalls, 1)
 }

@@ -182,17 +182,17 @@ func withClasses(plugins ...*testPlugin) Options {
 }
 
 func TestDeleteFromEveryPool(t *testing.T) {
-	shut := true
+	rejects := true
 	pod := objects.Pod("pod").NominatedNode("node1").Build()
 	for name, bring := range map[string]func(f *fixture){
-		"active":        func(f *fixture) { shut = false; f.Add(pod) },
-		"backoff":       func(f *fixture) { shut = false; f.park(pod) },
-		"unschedulable": func(f *fixture) { shut = false; f.park(pod, "P") },
-		"gated":         func(f *fixture) { shut = true; f.Add(pod) },
+		"active":        func(f *fixture) { rejects = false; f.Add(pod) },
+		"backoff":       func(f *fixture) { rejects = false; f.park(pod) },
+		"unschedulable": func(f *fixture) { rejects = false; f.park(pod, "P") },
+		"gated":         func(f *fixture) { rejects = true; f.Add(pod) },
 		"unknown":       func(f *fixture) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t, withPlugins(gatedWhile("Gate", &shut, nodeAdded)))
+			f := newFixture(t, withPlugins(rejectingWhile("Gate", &rejects, nodeAdded)))
 			bring(f)
 			f.Delete(pod)
 			f.wantPool("pod", PoolNone)

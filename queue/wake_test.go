@@ -39,15 +39,15 @@ func (b *batches) PodsMoved(moves []PodMove) {
 func TestManyPodsWakeInTheOrderInWhichTheyCame(t *testing.T) {
 	const pods = 1000
 	random := rand.New(rand.NewPCG(1, 2))
-	shut := false
-	gate := gatedWhile("Gate", &shut, volumeAdded)
-	gate.gate = func(pod *v1.Pod) *fwk.Status {
-		if shut && pod.Labels["gated"] == "yes" {
-			return shutGate()
+	rejects := false
+	gating := rejectingWhile("Gate", &rejects, volumeAdded)
+	gating.preEnqueue = func(pod *v1.Pod) *fwk.Status {
+		if rejects && pod.Labels["gated"] == "yes" {
+			return rejection()
 		}
 		return nil
 	}
-	f := newFixture(t, withClasses(plugin("P", nodeAdded, nil), plugin("Q", nodeAdded, nil), gate))
+	f := newFixture(t, withClasses(plugin("P", nodeAdded, nil), plugin("Q", nodeAdded, nil), gating))
 	var wantTold, wantPopped []string
 	byPriority := map[int32][]string{}
 	for i := range pods {
@@ -69,7 +69,7 @@ func TestManyPodsWakeInTheOrderInWhichTheyCame(t *testing.T) {
 		wantPopped = append(wantPopped, byPriority[value]...)
 	}
 	f.step(time.Minute)
-	shut = true
+	rejects = true
 	seen := &batches{}
 	f.observe(seen)
 	f.Move(nodeAdded, nil, node, nil)
@@ -86,7 +86,7 @@ func TestManyPodsWakeInTheOrderInWhichTheyCame(t *testing.T) {
 	f.Move(volumeAdded, nil, node, nil) // wakes them in vain
 	checkIntegrity(t, f.Queue)
 	wantEqual(t, "pods observed when the gate stays shut", len(seen.together), 0)
-	shut = false
+	rejects = false
 	f.Move(volumeAdded, nil, node, nil)
 	checkIntegrity(t, f.Queue)
 	wantEqual(t, "pods that wait", f.Stats().Gated, 0)

@@ -34,10 +34,10 @@ type world struct {
 	initialBackoff, maxBackoff, maxInUnschedulable time.Duration
 	maxInFlightEvents                              int
 
-	profiles map[string]map[string][]*registration // by scheduler name and plugin
-	gates    map[string][]string                   // plugins, by scheduler name
-	shut     sets.Set[string]                      // gates that are closed, with the pod that they are closed for
-	classed  sets.Set[string]                      // plugins that class pods
+	profiles   map[string]map[string][]*registration // by scheduler name and plugin
+	preEnqueue map[string][]string                   // plugins, by scheduler name
+	rejecting  sets.Set[string]                      // PreEnqueue plugins and, after a blank, the pod that they reject
+	classed    sets.Set[string]                      // plugins that class pods
 
 	names   []types.NamespacedName
 	current map[types.NamespacedName]*v1.Pod
@@ -65,8 +65,8 @@ func newWorld(seed uint64) *world {
 		maxInUnschedulable: pick(random, 5*time.Minute, 30*time.Second),
 		maxInFlightEvents:  pick(random, 1000, 1000, 3),
 		profiles:           map[string]map[string][]*registration{},
-		gates:              map[string][]string{},
-		shut:               sets.New[string](),
+		preEnqueue:         map[string][]string{},
+		rejecting:          sets.New[string](),
 		classed:            sets.New[string](),
 		current:            map[types.NamespacedName]*v1.Pod{},
 		indexer:            cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}),
@@ -91,12 +91,12 @@ func newWorld(seed uint64) *world {
 				w.profiles[profile][plugin] = w.newRegistrations(plugin)
 			}
 			if random.IntN(4) == 0 {
-				w.gates[profile] = append(w.gates[profile], plugin)
+				w.preEnqueue[profile] = append(w.preEnqueue[profile], plugin)
 			}
 		}
-		random.Shuffle(len(w.gates[profile]), func(i, j int) {
-			gates := w.gates[profile]
-			gates[i], gates[j] = gates[j], gates[i]
+		random.Shuffle(len(w.preEnqueue[profile]), func(i, j int) {
+			plugins := w.preEnqueue[profile]
+			plugins[i], plugins[j] = plugins[j], plugins[i]
 		})
 	}
 	return w
@@ -230,7 +230,9 @@ func (w *world) hintClass(plugin string, pod *v1.Pod) (string, bool) {
 	return class, class != "" && w.classed.Has(plugin)
 }
 
-func (w *world) closed(gate string, pod *v1.Pod) bool { return w.shut.Has(gate + " " + pod.Name) }
+func (w *world) rejects(gating string, pod *v1.Pod) bool {
+	return w.rejecting.Has(gating + " " + pod.Name)
+}
 
 type randomGate struct {
 	world *world
@@ -240,16 +242,16 @@ type randomGate struct {
 func (g randomGate) Name() string { return g.name }
 
 func (g randomGate) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
-	if !g.world.closed(g.name, pod) {
+	if !g.world.rejects(g.name, pod) {
 		return nil
 	}
 	switch hashOf(g.name, pod.Name) % 4 {
 	case 0:
-		return fwk.NewStatus(fwk.Error, "gate failed")
+		return fwk.NewStatus(fwk.Error, "PreEnqueue failed")
 	case 1:
-		panic("gate panicked")
+		panic("PreEnqueue panicked")
 	}
-	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "closed")
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "rejected")
 }
 
 // queueProfiles is the world as the queue knows it.
@@ -274,8 +276,8 @@ func (w *world) queueProfiles() map[string]Profile {
 				profile.Registrations[plugin] = append(profile.Registrations[plugin], registered)
 			}
 		}
-		for _, gate := range w.gates[name] {
-			profile.PreEnqueue = append(profile.PreEnqueue, randomGate{w, gate})
+		for _, gating := range w.preEnqueue[name] {
+			profile.PreEnqueue = append(profile.PreEnqueue, randomGate{w, gating})
 		}
 		profiles[name] = profile
 	}

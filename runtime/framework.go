@@ -104,15 +104,15 @@ func (f *Framework) Plugin(name string) fwk.Plugin {
 // Close closes the plugins that can be closed and returns all their errors. It is called once, when nothing of the
 // framework runs any more.
 func (f *Framework) Close() error {
-	var faults []error
+	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(f.instances)) {
 		if closer, ok := f.instances[name].(io.Closer); ok {
 			if err := f.closePlugin(name, closer); err != nil {
-				faults = append(faults, fmt.Errorf("%s failed to close: %w", name, err))
+				errs = append(errs, fmt.Errorf("%s failed to close: %w", name, err))
 			}
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
 func (f *Framework) closePlugin(name string, closer io.Closer) (err error) {

@@ -44,11 +44,11 @@ func (e *Expectation) complete(from source) error {
 	if len(e.Pods) == 0 {
 		return from.errorf("nothing is expected; list the pods under expect.pods")
 	}
-	var faults manifest.ErrorList
+	var errs manifest.ErrorList
 	for i := range e.Pods {
-		faults.Add(e.Pods[i].complete(from.field("pods" + indexed(i))))
+		errs.Add(e.Pods[i].complete(from.field("pods" + indexed(i))))
 	}
-	return faults.Err()
+	return errs.Err()
 }
 
 func (p *PodExpectation) complete(from source) error {
@@ -69,9 +69,9 @@ func (p *PodExpectation) complete(from source) error {
 }
 
 func withSuggestion(from source, written string, candidates []string, format string, args ...any) error {
-	fault := from.document.Errorf(from.path, format, args...)
-	fault.Suggestion = manifest.Suggest(written, candidates)
-	return fault
+	inputErr := from.document.Errorf(from.path, format, args...)
+	inputErr.Suggestion = manifest.Suggest(written, candidates)
+	return inputErr
 }
 
 func poolNames() []string {

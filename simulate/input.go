@@ -109,9 +109,9 @@ func Parse(name string, data []byte) (*Input, error) {
 
 // loader collects the documents of all files, and all faults.
 type loader struct {
-	input  Input
-	kinds  *kindTable
-	faults manifest.ErrorList
+	input Input
+	kinds *kindTable
+	errs  manifest.ErrorList
 	// defined has where each object was first read.
 	defined map[string]source
 	// shared has the resource lists that were read, so that equal ones are kept once.
@@ -134,7 +134,7 @@ func newLoader() *loader {
 
 func (l *loader) finish() (*Input, error) {
 	full := l.full()
-	if err := l.faults.Err(); err != nil {
+	if err := l.errs.Err(); err != nil {
 		if full {
 			err = manifest.ErrorList{err, fmt.Errorf("too many errors; what follows was not read")}
 		}
@@ -159,7 +159,7 @@ func (l *loader) readPath(path string, options LoadOptions) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		l.faults.Add(err)
+		l.errs.Add(err)
 	case info.IsDir():
 		l.readFolder(path)
 	default:
@@ -169,13 +169,13 @@ func (l *loader) readPath(path string, options LoadOptions) {
 
 func (l *loader) readStdin(stdin io.Reader) {
 	if stdin == nil {
-		l.faults.Add(errors.New("-: there is no standard input to read from"))
+		l.errs.Add(errors.New("-: there is no standard input to read from"))
 		return
 	}
 	const name = "standard input"
 	data, err := manifest.Read(name, stdin, manifest.MaxFileSize)
 	if err != nil {
-		l.faults.Add(err)
+		l.errs.Add(err)
 		return
 	}
 	l.split(name, data)
@@ -198,9 +198,9 @@ func (l *loader) readFolder(folder string) {
 		return nil
 	})
 	if err != nil {
-		l.faults.Add(err)
+		l.errs.Add(err)
 	} else if !found {
-		l.faults.Add(fmt.Errorf("%s: the folder has no files that end in .yaml, .yml or .json", folder))
+		l.errs.Add(fmt.Errorf("%s: the folder has no files that end in .yaml, .yml or .json", folder))
 	}
 }
 
@@ -215,7 +215,7 @@ func (l *loader) split(name string, data []byte) {
 }
 
 func (l *loader) readDocuments(documents []*manifest.Document, err error) {
-	l.faults.Add(err)
+	l.errs.Add(err)
 	for _, document := range documents {
 		if l.full() {
 			return
@@ -224,23 +224,23 @@ func (l *loader) readDocuments(documents []*manifest.Document, err error) {
 	}
 }
 
-// maxFaults is how many faults of an input are reported at most, or a few more.
-const maxFaults = 1000
+// maxErrors is how many faults of an input are reported at most, or a few more.
+const maxErrors = 1000
 
 // full reports whether there are as many faults as anybody reads, so that the rest of the input is not looked at.
-func (l *loader) full() bool { return len(l.faults) >= maxFaults }
+func (l *loader) full() bool { return len(l.errs) >= maxErrors }
 
 // readDocument takes an object, a list of objects or a scenario.
 func (l *loader) readDocument(document *manifest.Document) {
 	header, err := document.Header()
 	if err != nil {
-		l.faults.Add(err)
+		l.errs.Add(err)
 		return
 	}
 	data, err := document.JSON()
 	switch {
 	case err != nil:
-		l.faults.Add(err)
+		l.errs.Add(err)
 	case isScenario(header):
 		l.readScenario(document, header)
 	case isList(header):

@@ -31,7 +31,7 @@ func (l *loader) readList(from source, data []byte, header manifest.Header) {
 		Items []json.RawMessage `json:"items"`
 	}
 	if err := from.decodeLenient(data, &list); err != nil {
-		l.faults.Add(err)
+		l.errs.Add(err)
 		return
 	}
 	items := from.field("items")
@@ -42,7 +42,7 @@ func (l *loader) readList(from source, data []byte, header manifest.Header) {
 		from := items.field(indexed(i))
 		of, err := headerOf(from, item)
 		if err != nil {
-			l.faults.Add(err)
+			l.errs.Add(err)
 			continue
 		}
 		if element := strings.TrimSuffix(header.Kind, "List"); of.Kind == "" && element != "" {
@@ -50,7 +50,7 @@ func (l *loader) readList(from source, data []byte, header manifest.Header) {
 		}
 		switch {
 		case isScenario(of):
-			l.faults.Add(from.errorf("a %s is a document of its own and cannot be part of a list", scenarioKind))
+			l.errs.Add(from.errorf("a %s is a document of its own and cannot be part of a list", scenarioKind))
 		case isList(of):
 			l.readList(from, item, of)
 		default:
@@ -82,17 +82,17 @@ func headerOf(from source, data []byte) (manifest.Header, error) {
 func (l *loader) readObject(from source, data []byte, header manifest.Header) {
 	loaded, err := l.decodeObject(from, data, header)
 	if err != nil {
-		l.faults.Add(err)
+		l.errs.Add(err)
 		return
 	}
 	if loaded.GetName() == "" && loaded.GetGenerateName() == "" {
 		if l.kinds.scheduled(kindOf(loaded)) != nil {
-			l.faults.Add(from.field("metadata").errorf("the %s has no name; set metadata.name", header.Kind))
+			l.errs.Add(from.field("metadata").errorf("the %s has no name; set metadata.name", header.Kind))
 			return
 		}
 	}
 	if err := l.checkDuplicate(from, loaded); err != nil {
-		l.faults.Add(err)
+		l.errs.Add(err)
 		return
 	}
 	l.input.objects = append(l.input.objects, &loadedObject{object: loaded, source: from})
@@ -199,15 +199,15 @@ type warning struct {
 
 // warnOf turns faults into warnings, one for all that only differ in where they are. The directives of patches are
 // fields that no type has.
-func (l *loader) warnOf(kind string, faults error) {
+func (l *loader) warnOf(kind string, errs error) {
 	var list manifest.ErrorList
-	if !errors.As(faults, &list) {
-		list = manifest.ErrorList{faults}
+	if !errors.As(errs, &list) {
+		list = manifest.ErrorList{errs}
 	}
-	for _, fault := range list {
+	for _, inputErr := range list {
 		alike := kind
 		var located *manifest.Error
-		if errors.As(fault, &located) {
+		if errors.As(inputErr, &located) {
 			if strings.Contains(located.Field, "$") {
 				continue
 			}
@@ -217,7 +217,7 @@ func (l *loader) warnOf(kind string, faults error) {
 			first.others++
 			continue
 		}
-		l.warned[alike] = ignoredField(fault)
+		l.warned[alike] = ignoredField(inputErr)
 		l.warnings = append(l.warnings, l.warned[alike])
 	}
 }

@@ -97,20 +97,20 @@ func isScenario(header manifest.Header) bool {
 func (l *loader) readScenario(document *manifest.Document, header manifest.Header) {
 	whole := source{document: document}
 	if header.APIVersion != scenarioVersion {
-		l.faults.Add(whole.field("apiVersion").errorf("%q is not known; a %s has apiVersion %s", header.APIVersion, scenarioKind, scenarioVersion))
+		l.errs.Add(whole.field("apiVersion").errorf("%q is not known; a %s has apiVersion %s", header.APIVersion, scenarioKind, scenarioVersion))
 		return
 	}
 	if header.Kind != scenarioKind {
-		l.faults.Add(whole.field("kind").errorf("%q is not a kind of %s; the only one is %s", header.Kind, scenarioVersion, scenarioKind))
+		l.errs.Add(whole.field("kind").errorf("%q is not a kind of %s; the only one is %s", header.Kind, scenarioVersion, scenarioKind))
 		return
 	}
 	var written scenarioDocument
 	if err := document.Decode(&written); err != nil {
-		l.faults.Add(err)
+		l.errs.Add(err)
 		return
 	}
 	if len(written.Spec.Steps) == 0 {
-		l.faults.Add(whole.field("spec.steps").errorf("the scenario has no steps"))
+		l.errs.Add(whole.field("spec.steps").errorf("the scenario has no steps"))
 		return
 	}
 	scenario := &Scenario{Name: written.Metadata.Name, source: whole}
@@ -118,12 +118,12 @@ func (l *loader) readScenario(document *manifest.Document, header manifest.Heade
 	for i := range written.Spec.Steps {
 		step, err := l.readStep(steps.field(indexed(i)), &written.Spec.Steps[i])
 		if err != nil {
-			l.faults.Add(err)
+			l.errs.Add(err)
 			continue
 		}
 		scenario.Steps = append(scenario.Steps, step)
 	}
-	l.faults.Add(checkOrder(scenario.Steps).Err())
+	l.errs.Add(checkOrder(scenario.Steps).Err())
 	l.input.Scenarios = append(l.input.Scenarios, scenario)
 }
 
@@ -131,19 +131,19 @@ func indexed(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 // checkOrder reports steps that are to happen before one that is written above them.
 func checkOrder(steps []*Step) manifest.ErrorList {
-	var faults manifest.ErrorList
+	var errs manifest.ErrorList
 	var latest time.Duration
 	for _, step := range steps {
 		if step.At == nil {
 			continue
 		}
 		if *step.At < latest {
-			faults.Add(step.source.field("at").errorf("%v is before the time of an earlier step, %v; steps must be in the order of their times",
+			errs.Add(step.source.field("at").errorf("%v is before the time of an earlier step, %v; steps must be in the order of their times",
 				*step.At, latest))
 		}
 		latest = max(latest, *step.At)
 	}
-	return faults
+	return errs
 }
 
 func (l *loader) readStep(from source, written *stepDocument) (*Step, error) {
@@ -253,9 +253,9 @@ func (l *loader) stepKind(from source, header manifest.Header) (*kind, error) {
 	if l.kinds.byKind[gvk] != nil || !knownVersion(version) {
 		return k, nil
 	}
-	fault := from.document.Errorf(from.field("kind").path, "%s has no kind %q", header.APIVersion, header.Kind)
-	fault.Suggestion = manifest.Suggest(header.Kind, l.kinds.names(version))
-	return nil, fault
+	inputErr := from.document.Errorf(from.field("kind").path, "%s has no kind %q", header.APIVersion, header.Kind)
+	inputErr.Suggestion = manifest.Suggest(header.Kind, l.kinds.names(version))
+	return nil, inputErr
 }
 
 // names returns the names of the kinds of a version.

@@ -41,15 +41,15 @@ func decode(written apiruntime.Object) (Args, error) {
 }
 
 func (a Args) validate() error {
-	var faults []error
+	var errs []error
 	if a.PodsPerRack < 1 {
-		faults = append(faults, fmt.Errorf("podsPerRack is %d, but must be at least 1", a.PodsPerRack))
+		errs = append(errs, fmt.Errorf("podsPerRack is %d, but must be at least 1", a.PodsPerRack))
 	}
 	if a.RackLabel == "" {
-		faults = append(faults, errors.New("rackLabel is empty"))
+		errs = append(errs, errors.New("rackLabel is empty"))
 	}
 	if a.TeamLabel == "" {
-		faults = append(faults, errors.New("teamLabel is empty"))
+		errs = append(errs, errors.New("teamLabel is empty"))
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
