@@ -4,6 +4,7 @@
 package verdicts
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,9 +22,10 @@ type StatusTable struct {
 	byContent map[string]Verdict
 }
 
-// Number returns the number of a plugin's rejection, the same one for equal rejections.
+// Number returns the number of a plugin's rejection, the same one for equal rejections. The status remains the plugin's: it may
+// share it between nodes and pods, and change it later.
 func (t *StatusTable) Number(status *fwk.Status, plugin string) Verdict {
-	if v, ok := t.byPointer[status]; ok && t.Status(v).Plugin() == plugin {
+	if v, ok := t.byPointer[status]; ok && t.shows(v, status, plugin) {
 		return v
 	}
 	content := plugin + "\x00" + strconv.Itoa(int(status.Code())) + "\x00" + strings.Join(status.Reasons(), "\x00")
@@ -33,11 +35,17 @@ func (t *StatusTable) Number(status *fwk.Status, plugin string) Verdict {
 			t.byContent, t.byPointer = map[string]Verdict{}, map[*fwk.Status]Verdict{}
 		}
 		v = FirstRejection + Verdict(len(t.Statuses))
-		t.Statuses = append(t.Statuses, named(status, plugin))
+		t.Statuses = append(t.Statuses, status.Clone().WithPlugin(plugin))
 		t.byContent[content] = v
 		t.byPointer[status] = v
 	}
 	return v
+}
+
+// shows reports whether a rejection in the table is that of the plugin.
+func (t *StatusTable) shows(v Verdict, status *fwk.Status, plugin string) bool {
+	known := t.Status(v)
+	return known.Plugin() == plugin && known.Code() == status.Code() && slices.Equal(known.Reasons(), status.Reasons())
 }
 
 // Status returns a rejection by its number.
@@ -45,12 +53,3 @@ func (t *StatusTable) Status(v Verdict) *fwk.Status { return t.Statuses[v-FirstR
 
 // Full reports whether so many rejections are in the table that whoever uses it should start again with an empty one.
 func (t *StatusTable) Full() bool { return len(t.Statuses) >= maxStatuses }
-
-// named returns the status with the name of the plugin that returned it. Plugins share statuses between nodes and pods, so it
-// never changes the one it is given.
-func named(status *fwk.Status, plugin string) *fwk.Status {
-	if status.Plugin() == plugin {
-		return status
-	}
-	return status.Clone().WithPlugin(plugin)
-}
