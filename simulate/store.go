@@ -36,7 +36,8 @@ type store struct {
 	// implied are namespaces that were not created but have objects.
 	implied map[string]bool
 	// binding is set while claims are being bound, which is a change too.
-	binding bool
+	binding  bool
+	accounts budgetAccounts
 	// known has the resource and key of every object that ever was, used their UIDs.
 	known map[string]bool
 	used  map[types.UID]bool
