@@ -6,6 +6,8 @@ package queue
 import (
 	"time"
 
+	fwk "k8s.io/kube-scheduler/framework"
+
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
@@ -69,6 +71,16 @@ func (q *Queue) backoffHeap(pod *queuedPod) *podHeap {
 		return &q.backoff
 	}
 	return &q.fullBackoff
+}
+
+// comparing calls do, which compares pods with activeLess and can be called again if it does not return.
+func (q *Queue) comparing(do func()) {
+	q.withLess(func(less fwk.LessFunc) {
+		before := q.less
+		defer func() { q.less = before }() // also where a plugin ends the goroutine
+		q.less = less
+		do()
+	})
 }
 
 func (q *Queue) activeLess(a, b *queuedPod) bool {

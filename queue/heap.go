@@ -11,6 +11,9 @@ type podHeap struct {
 	// sorted is set if the pods are in order, not only in that of a heap. Pods that come in order, as they do when many
 	// are woken at once, are then appended after a look at the one before, which is at hand, and not at a parent.
 	sorted bool
+	// comparing calls a function that compares pods, and calls it again if it does not return; nil for a less that always
+	// returns. At any time every pod is in the heap once, and knows its position.
+	comparing func(do func())
 }
 
 func newPodHeap(less func(a, b *queuedPod) bool) podHeap { return podHeap{less: less} }
@@ -27,12 +30,31 @@ func (h *podHeap) first() *queuedPod {
 
 func (h *podHeap) push(pod *queuedPod) {
 	last := len(h.pods)
-	h.sorted = last == 0 || h.sorted && !h.less(pod, h.pods[last-1])
 	pod.heapIndex = last
 	h.pods = append(h.pods, pod)
-	if !h.sorted {
-		h.up(last)
+	if last == 0 {
+		h.sorted = true
+		return
 	}
+	h.compare(pod, (*podHeap).place)
+}
+
+// place moves a pod that was appended to its position.
+func (h *podHeap) place(pod *queuedPod) {
+	if h.sorted && !h.less(pod, h.pods[pod.heapIndex-1]) {
+		return
+	}
+	h.sorted = false
+	h.up(pod.heapIndex)
+}
+
+// compare calls do for a pod. It can be called again if it does not return.
+func (h *podHeap) compare(pod *queuedPod, do func(*podHeap, *queuedPod)) {
+	if h.comparing == nil {
+		do(h, pod)
+		return
+	}
+	h.comparing(func() { do(h, pod) })
 }
 
 func (h *podHeap) remove(pod *queuedPod) {
@@ -51,6 +73,10 @@ func (h *podHeap) remove(pod *queuedPod) {
 // fix restores the order after a pod of the heap changed.
 func (h *podHeap) fix(pod *queuedPod) {
 	h.sorted = false
+	h.compare(pod, (*podHeap).move)
+}
+
+func (h *podHeap) move(pod *queuedPod) {
 	if i := pod.heapIndex; !h.down(i) {
 		h.up(i)
 	}

@@ -32,6 +32,10 @@ type Options struct {
 	// Less orders the pods that are to be tried: the queue sort plugin of the first profile. Nil means by priority, and
 	// by how long they wait if that is equal. It is called with a lock held that Pop needs, and must not panic.
 	Less fwk.LessFunc
+	// WithLess calls do, which compares several pods, with a function that returns what Less does and is not used afterwards. If
+	// do does not return, because a plugin ended its goroutine, WithLess calls it again. Nil means that do may as well call
+	// Less.
+	WithLess func(do func(less fwk.LessFunc))
 	// Profiles are what the queue needs to know of the profiles, by scheduler name.
 	Profiles map[string]Profile
 	// Clock is what the queue reads the time from; nil means the real one. It may be virtual, see [Queue.NextFlush].

@@ -37,7 +37,8 @@ type Queue struct {
 	ctx                context.Context
 	logger             klog.Logger
 	clock              clock.PassiveClock
-	less               fwk.LessFunc
+	less               fwk.LessFunc // another one while q.comparing calls its argument
+	withLess           func(do func(less fwk.LessFunc))
 	profiles           map[string]Profile
 	preEnqueue         map[string]*preEnqueuePlugins // by profile
 	initialBackoff     time.Duration
@@ -98,6 +99,7 @@ func New(ctx context.Context, options Options) (*Queue, error) {
 		logger:             options.Logger,
 		clock:              options.Clock,
 		less:               options.Less,
+		withLess:           options.WithLess,
 		profiles:           options.Profiles,
 		initialBackoff:     options.InitialBackoff,
 		maxBackoff:         options.MaxBackoff,
@@ -114,6 +116,9 @@ func New(ctx context.Context, options Options) (*Queue, error) {
 	q.observe(options.Observer)
 	q.hintPods = q.hintSubject.all
 	q.active, q.backoff = newPodHeap(q.activeLess), newPodHeap(q.backoffLess)
+	if q.withLess != nil {
+		q.active.comparing, q.backoff.comparing = q.comparing, q.comparing
+	}
 	q.unschedulable.index = requeueIndex{
 		groups:       map[rejector][]*classGroup{},
 		knownProfile: func(profile string) bool { _, ok := q.profiles[profile]; return ok },

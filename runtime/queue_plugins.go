@@ -61,3 +61,39 @@ func (f *Framework) Less() fwk.LessFunc {
 		return before
 	}
 }
+
+// WithLess returns a function for whoever compares many pods at once: it calls do with the order of [Framework.Less], which do
+// must not keep. There is one goroutine for all these comparisons, not one for each. If the plugin ends it, do is called
+// again from its start. WithLess returns nil where Less needs no goroutine, because the plugin is in-tree or there is none.
+func (f *Framework) WithLess() func(do func(less fwk.LessFunc)) {
+	if len(f.queueSort) == 0 || !f.queueSort[0].outOfTree {
+		return nil
+	}
+	return f.withLess
+}
+
+func (f *Framework) withLess(do func(less fwk.LessFunc)) {
+	sorter := &f.queueSort[0]
+	var a, b fwk.QueuedEntityInfo // those that are being compared
+	compare := func(first, second fwk.QueuedEntityInfo) (before bool) {
+		var err error // it is in the log
+		defer f.recoverPanic(MethodLess, &sorter.identity, nil, &err)
+		a, b = first, second
+		return sorter.plugin.Less(first, second)
+	}
+	record := f.options.Calls.begin(MethodLess, nil)
+	record.plugin.Store(&sorter.identity)
+	returned := false
+	func() {
+		defer f.options.Calls.end(record)
+		returned = isolate(func() { do(compare) })
+	}()
+	if returned {
+		return
+	}
+	_ = f.ended(MethodLess, &sorter.identity, nil)
+	less := f.Less()
+	do(func(first, second fwk.QueuedEntityInfo) bool {
+		return (first != a || second != b) && less(first, second)
+	})
+}

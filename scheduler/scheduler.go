@@ -149,6 +149,7 @@ func (s *Scheduler) buildQueue(ctx context.Context) error {
 	var err error
 	s.queue, err = queue.New(ctx, queue.Options{
 		Less:                  first.Less(),
+		WithLess:              first.WithLess(),
 		Profiles:              byName,
 		Clock:                 o.Clock,
 		Logger:                o.Logger,
