@@ -23,6 +23,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func newPlugin(t *testing.T, handle *fixture.Handle) *plugin {
@@ -36,7 +37,7 @@ func newPlugin(t *testing.T, handle *fixture.Handle) *plugin {
 
 func wantBinding() *v1.Binding {
 	return &v1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "default/p"},
 		Target:     v1.ObjectReference{Kind: "Node", Name: "n"},
 	}
 }
@@ -86,7 +87,7 @@ func TestBind(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, bindings := apiServer(tt.answers...)
-				status := newPlugin(t, &fixture.Handle{Client: client}).Bind(t.Context(), nil, fixture.Pod("p"), "n")
+				status := newPlugin(t, &fixture.Handle{Client: client}).Bind(t.Context(), nil, objects.Pod("p").Build(), "n")
 				if !errors.Is(status.AsError(), tt.want) || (tt.want != nil) != status.IsError() {
 					t.Errorf("got status %v %q, want error %v", status.Code(), status.Message(), tt.want)
 				}
@@ -137,7 +138,7 @@ func TestBindThroughCacher(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cacher := &cacher{refuse: tt.refuse, finish: tt.finish}
-			status := newPlugin(t, &fixture.Handle{Cacher: cacher}).Bind(t.Context(), nil, fixture.Pod("p"), "n")
+			status := newPlugin(t, &fixture.Handle{Cacher: cacher}).Bind(t.Context(), nil, objects.Pod("p").Build(), "n")
 			if !errors.Is(status.AsError(), tt.want) || (tt.want != nil) != status.IsError() {
 				t.Errorf("got status %v %q, want error %v", status.Code(), status.Message(), tt.want)
 			}

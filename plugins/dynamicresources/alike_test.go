@@ -20,6 +20,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // forgetful is the handle of a plugin that remembers nothing, because its manager is not one of ours.
@@ -36,16 +37,16 @@ const (
 
 // alikeCluster has nodes of which many have the same devices, by themselves and together.
 func alikeCluster(random *rand.Rand) []apiruntime.Object {
-	var objects []apiruntime.Object
+	var existing []apiruntime.Object
 	for i := range alikeNodes {
-		node := fixture.Node(fmt.Sprintf("n%d", i))
+		node := objects.Node(fmt.Sprintf("n%d", i)).Build()
 		node.Labels = map[string]string{"zone": []string{"east", "west"}[i%2]}
 		if random.IntN(5) == 0 {
 			node.Status.Allocatable = v1.ResourceList{"example.com/gpu": resource.MustParse("0")}
 		}
-		objects = append(objects, node)
+		existing = append(existing, node)
 		for _, slice := range alikeSlices(node.Name, random.IntN(5)) {
-			objects = append(objects, slice)
+			existing = append(existing, slice)
 		}
 	}
 	if kind := random.IntN(3); kind > 0 {
@@ -57,29 +58,29 @@ func alikeCluster(random *rand.Rand) []apiruntime.Object {
 				pool.Spec.NodeName, pool.Spec.NodeSelector = nil, zoneSelector(zone)
 				pool.Spec.Pool.Name, pool.Spec.Pool.ResourceSliceCount = "zones", 2
 			}
-			objects = append(objects, pool)
+			existing = append(existing, pool)
 		}
 	}
 	if random.IntN(3) == 0 {
 		pool := gpus("everywhere", "e0", "e1")
 		pool.Spec.NodeName, pool.Spec.AllNodes = nil, ptr.To(true)
-		objects = append(objects, pool)
+		existing = append(existing, pool)
 	}
 	if random.IntN(3) == 0 {
 		pool := gpus("each", "s0", "s1")
 		pool.Spec.NodeName, pool.Spec.PerDeviceNodeSelection = nil, ptr.To(true)
 		pool.Spec.Devices[0].NodeSelector, pool.Spec.Devices[1].NodeName = zoneSelector("east"), ptr.To("n1")
-		objects = append(objects, pool)
+		existing = append(existing, pool)
 	}
 	served := gpuClass()
 	served.Spec.ExtendedResourceName = ptr.To("example.com/gpu")
 	large := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "large"}}
 	large.Spec.Selectors = modelSelector("large") // fails on devices without a model
-	objects = append(objects, served, large)
+	existing = append(existing, served, large)
 	for i := range alikePods {
-		objects = append(objects, alikeClaim(random, i))
+		existing = append(existing, alikeClaim(random, i))
 	}
-	return objects
+	return existing
 }
 
 func zoneSelector(zone string) *v1.NodeSelector {

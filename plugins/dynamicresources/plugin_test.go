@@ -29,6 +29,7 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -108,10 +109,10 @@ func gpuClaim(name string) *resourceapi.ResourceClaim {
 }
 
 func podOf(name, claim string) *v1.Pod {
-	return fixture.Pod(name, func(pod *v1.Pod) {
+	return objects.Pod(name).With(func(pod *v1.Pod) {
 		pod.UID = types.UID(name)
 		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "r", ResourceClaimName: &claim}}
-	})
+	}).Build()
 }
 
 // filter runs PreFilter and Filter on the first node.
@@ -133,7 +134,7 @@ func (w *world) reserve(pod *v1.Pod) fwk.CycleState {
 }
 
 func oneGPU() []apiruntime.Object {
-	return []apiruntime.Object{fixture.Node("n1"), gpuClass(), gpus("n1", "d0"), gpuClaim("a"), gpuClaim("b")}
+	return []apiruntime.Object{objects.Node("n1").Build(), gpuClass(), gpus("n1", "d0"), gpuClaim("a"), gpuClaim("b")}
 }
 
 func TestDeviceGoesToOnePod(t *testing.T) {
@@ -163,14 +164,14 @@ func TestReserveLooksAgain(t *testing.T) {
 
 // A claim may have devices before the status of its pod names it: the pod is held back until then.
 func TestClaimAllocatedBeforeItIsNamed(t *testing.T) {
-	pod := fixture.Pod("p", func(pod *v1.Pod) {
+	pod := objects.Pod("p").With(func(pod *v1.Pod) {
 		pod.UID = "p"
 		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "r", ResourceClaimTemplateName: ptr.To("template")}}
-	})
+	}).Build()
 	claim := gpuClaim("a")
 	claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p", Controller: ptr.To(true)}}
 	claim.Status.Allocation = &resourceapi.AllocationResult{}
-	inWorld(t, []apiruntime.Object{fixture.Node("n1"), gpuClass(), claim}, func(t *testing.T, w *world) {
+	inWorld(t, []apiruntime.Object{objects.Node("n1").Build(), gpuClass(), claim}, func(t *testing.T, w *world) {
 		fixture.CheckStatus(t, w.PreEnqueue(t.Context(), pod), rejected(`pod "default/p": ResourceClaim not created yet`))
 		named := pod.DeepCopy()
 		named.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "r", ResourceClaimName: ptr.To("a")}}
@@ -291,7 +292,7 @@ func TestWithoutManager(t *testing.T) {
 		t.Fatal(err)
 	}
 	pl, state := built.(*plugin), framework.NewCycleState()
-	_, status := pl.PreFilter(t.Context(), state, fixture.Pod("p"), nil)
+	_, status := pl.PreFilter(t.Context(), state, objects.Pod("p").Build(), nil)
 	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Skip))
 	if _, status = pl.PreFilter(t.Context(), state, podOf("p", "a"), nil); status.Code() != fwk.UnschedulableAndUnresolvable {
 		t.Errorf("got %v", status)

@@ -55,7 +55,7 @@ func (pl *plugin) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 		if len(results) == 0 {
 			return fwk.AsStatus(fmt.Errorf("claim allocation not found for claim %s on node %s", describe(claim), nodeName))
 		}
-		if err := pl.setAside(c, claim, &results[0]); err != nil {
+		if err := pl.markPending(c, claim, &results[0]); err != nil {
 			return fwk.AsStatus(err)
 		}
 		results = results[1:]
@@ -66,8 +66,8 @@ func (pl *plugin) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 	return nil
 }
 
-// setAside makes the allocation of a claim pending.
-func (pl *plugin) setAside(c *podClaim, claim *resourceapi.ResourceClaim, result *resourceapi.AllocationResult) error {
+// markPending makes the allocation of a claim pending.
+func (pl *plugin) markPending(c *podClaim, claim *resourceapi.ResourceClaim, result *resourceapi.AllocationResult) error {
 	claim = claim.DeepCopy()
 	if !slices.Contains(claim.Finalizers, resourceapi.Finalizer) {
 		claim.Finalizers = append(claim.Finalizers, resourceapi.Finalizer)

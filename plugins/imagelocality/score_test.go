@@ -13,6 +13,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func container(image string) func(*v1.Pod) {
@@ -33,7 +34,7 @@ func imageVolume(reference string) func(*v1.Pod) {
 func cluster(images map[string]*fwk.ImageStateSummary) (*plugin, *framework.NodeInfo) {
 	handle := &fixture.Handle{}
 	for _, name := range []string{"a", "b", "c", "d"} {
-		handle.Nodes.Infos = append(handle.Nodes.Infos, fixture.NodeInfo(fixture.Node(name)))
+		handle.Nodes.Infos = append(handle.Nodes.Infos, fixture.NodeInfo(objects.Node(name).Build()))
 	}
 	first := handle.Nodes.Infos[0]
 	first.SetImageStates(images)
@@ -58,38 +59,38 @@ func TestScore(t *testing.T) {
 		pod  *v1.Pod
 		want int64
 	}{
-		{"no image on the node", fixture.Pod("p", container("other")), 0},
-		{"below the floor", fixture.Pod("p", container("small")), 0},
+		{"no image on the node", objects.Pod("p").With(container("other")).Build(), 0},
+		{"below the floor", objects.Pod("p").With(container("small")).Build(), 0},
 		// 100*(250-23)/(1000-23) = 23.2.
-		{"one image", fixture.Pod("p", container("medium")), 23},
+		{"one image", objects.Pod("p").With(container("medium")).Build(), 23},
 		// 100*(900-23)/977 = 89.8.
-		{"larger image wins", fixture.Pod("p", container("large:v1")), 89},
-		{"limit clamped at 1000 MiB per image", fixture.Pod("p", container("giant")), 100},
+		{"larger image wins", objects.Pod("p").With(container("large:v1")).Build(), 89},
+		{"limit clamped at 1000 MiB per image", objects.Pod("p").With(container("giant")).Build(), 100},
 		// 100*(250+900-23)/(2000-23) = 57.0.
-		{"both images on one node", fixture.Pod("p", container("medium"), container("large:v1")), 57},
+		{"both images on one node", objects.Pod("p").With(container("medium")).With(container("large:v1")).Build(), 57},
 		// 100*(250-23)/1977 = 11.5.
-		{"one of two images", fixture.Pod("p", container("medium"), container("other")), 11},
+		{"one of two images", objects.Pod("p").With(container("medium")).With(container("other")).Build(), 11},
 		// 100*(500-23)/1977 = 24.1.
-		{"the same image twice", fixture.Pod("p", container("medium"), container("medium")), 24},
+		{"the same image twice", objects.Pod("p").With(container("medium")).With(container("medium")).Build(), 24},
 		// The sum is clamped, not each image: 100*(2000-23)/1977.
-		{"a giant and a small image", fixture.Pod("p", container("giant"), container("small")), 100},
+		{"a giant and a small image", objects.Pod("p").With(container("giant")).With(container("small")).Build(), 100},
 		// 800/4 = 200: 100*(200-23)/977 = 18.1.
-		{"an image that few nodes hold", fixture.Pod("p", container("rare")), 18},
+		{"an image that few nodes hold", objects.Pod("p").With(container("rare")).Build(), 18},
 		// 100*(250+900-23)/1977 = 57.0.
-		{"init containers included", fixture.Pod("p", initContainer("medium"), container("large:v1")), 57},
-		{"image volume like a container", fixture.Pod("p", imageVolume("medium"), container("large:v1")), 57},
+		{"init containers included", objects.Pod("p").With(initContainer("medium")).With(container("large:v1")).Build(), 57},
+		{"image volume like a container", objects.Pod("p").With(imageVolume("medium")).With(container("large:v1")).Build(), 57},
 		{
 			"other volumes don't count",
-			fixture.Pod("p", container("medium"), fixture.Volume("v", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}})),
+			objects.Pod("p").With(container("medium")).Volume("v", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}).Build(),
 			23,
 		},
 		// Scaled sizes are cut one by one, which only shows in bytes: 75 MiB + 2, twice; 100*(150-23)/1977 = 6.4.
-		{"several small images", fixture.Pod("p", container("odd"), container("odd")), 6},
-		{"explicit tag", fixture.Pod("p", container("medium:latest")), 23},
-		{"another tag", fixture.Pod("p", container("medium:v2")), 0},
-		{"port of a registry is no tag", fixture.Pod("p", container("reg:5000/x")), 23},
-		{"digest", fixture.Pod("p", container("by@sha256:abc")), 23},
-		{"no containers", fixture.Pod("p"), 0},
+		{"several small images", objects.Pod("p").With(container("odd")).With(container("odd")).Build(), 6},
+		{"explicit tag", objects.Pod("p").With(container("medium:latest")).Build(), 23},
+		{"another tag", objects.Pod("p").With(container("medium:v2")).Build(), 0},
+		{"port of a registry is no tag", objects.Pod("p").With(container("reg:5000/x")).Build(), 23},
+		{"digest", objects.Pod("p").With(container("by@sha256:abc")).Build(), 23},
+		{"no containers", objects.Pod("p").Build(), 0},
 	}
 	pl, node := cluster(holding)
 	for _, tt := range tests {
@@ -108,7 +109,7 @@ func TestScore(t *testing.T) {
 
 func TestScoreNodeWithoutImages(t *testing.T) {
 	pl, node := cluster(nil)
-	got, status := pl.Score(t.Context(), nil, fixture.Pod("p", container("medium")), node)
+	got, status := pl.Score(t.Context(), nil, objects.Pod("p").With(container("medium")).Build(), node)
 	fixture.CheckStatus(t, status, nil)
 	if got != 0 {
 		t.Errorf("got %d, want 0", got)
@@ -121,7 +122,7 @@ func TestScoreSnapshotFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, status := built.(*plugin).Score(t.Context(), nil, fixture.Pod("p"), fixture.NodeInfo(fixture.Node("a")))
+	_, status := built.(*plugin).Score(t.Context(), nil, objects.Pod("p").Build(), fixture.NodeInfo(objects.Node("a").Build()))
 	if !status.IsError() {
 		t.Errorf("got %v, want Error", status.Code())
 	}

@@ -10,10 +10,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestSignPod(t *testing.T) {
-	pod := fixture.Pod("p", container("b"), container("a:v1"), container("b:latest"), initContainer("reg:5000/x"), imageVolume("volume"))
+	pod := objects.Pod("p").With(container("b")).With(container("a:v1")).With(container("b:latest")).With(initContainer("reg:5000/x")).With(imageVolume("volume")).Build()
 	fragments, status := (&plugin{}).SignPod(t.Context(), pod)
 	fixture.CheckStatus(t, status, nil)
 	want := []fwk.SignFragment{{Key: fwk.ImageNamesSignerName, Value: []string{"a:v1", "b:latest", "reg:5000/x:latest"}}}

@@ -11,10 +11,11 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestAddAndRemovePod(t *testing.T) {
-	existing := pod("e", "db")
+	existing := objects.Pod("e").Label("app", "db").Build()
 	tests := []struct {
 		name   string
 		pod    *v1.Pod
@@ -24,24 +25,24 @@ func TestAddAndRemovePod(t *testing.T) {
 		on     int
 		want   string
 	}{
-		{name: "AddPod meets affinity", pod: pod("p", "web", to(term("zone", "db"))), nodes: nodes(existing), other: pod("f", "db"), on: 1, want: "n1=ok n2=ok"},
-		{name: "RemovePod takes affinity away", pod: pod("p", "web", to(term("zone", "db"))), nodes: nodes(existing), remove: true, other: existing, want: "n1=affinity n2=affinity"},
-		{name: "AddPod that matches only one of two terms", pod: pod("p", "web", to(term("zone", "db"), term("zone", "x"))), nodes: nodes(), other: pod("f", "db"), want: "n1=affinity n2=affinity"},
-		{name: "AddPod ends being the first", pod: pod("p", "web", to(term("zone", "web"))), nodes: nodes(), other: pod("f", "web"), on: 1, want: "n1=affinity n2=ok"},
-		{name: "RemovePod makes it the first", pod: pod("p", "web", to(term("zone", "web"))), nodes: nodes(pod("e", "web")), remove: true, other: pod("e", "web"), want: "n1=ok n2=ok"},
-		{name: "AddPod in the way", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(existing), other: pod("f", "db"), on: 1, want: "n1=anti n2=anti"},
-		{name: "RemovePod out of the way", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(existing), remove: true, other: existing, want: "n1=ok n2=ok"},
-		{name: "RemovePod of one of two in the way", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(existing, pod("f", "db")), remove: true, other: existing, want: "n1=anti n2=ok"},
-		{name: "RemovePod of one of two in the way, each of a term", pod: pod("p", "web", from(term("zone", "db"), term("zone", "x"))), nodes: nodes(existing, pod("f", "x")), remove: true, other: existing, want: "n1=anti n2=ok"},
-		{name: "AddPod that keeps away", pod: pod("p", "web", from(term("zone", "x"))), nodes: nodes(), other: pod("f", "db", from(term("zone", "web"))), on: 1, want: "n1=ok n2=existing"},
-		{name: "RemovePod that kept away", pod: pod("p", "web"), nodes: nodes(pod("e", "db", from(term("zone", "web")))), remove: true, other: pod("e", "db", from(term("zone", "web"))), want: "n1=ok n2=ok"},
+		{name: "AddPod meets affinity", pod: objects.Pod("p").Label("app", "web").With(to(term("zone", "db"))).Build(), nodes: nodes(existing), other: objects.Pod("f").Label("app", "db").Build(), on: 1, want: "n1=ok n2=ok"},
+		{name: "RemovePod takes affinity away", pod: objects.Pod("p").Label("app", "web").With(to(term("zone", "db"))).Build(), nodes: nodes(existing), remove: true, other: existing, want: "n1=affinity n2=affinity"},
+		{name: "AddPod that matches only one of two terms", pod: objects.Pod("p").Label("app", "web").With(to(term("zone", "db"), term("zone", "x"))).Build(), nodes: nodes(), other: objects.Pod("f").Label("app", "db").Build(), want: "n1=affinity n2=affinity"},
+		{name: "AddPod ends being the first", pod: objects.Pod("p").Label("app", "web").With(to(term("zone", "web"))).Build(), nodes: nodes(), other: objects.Pod("f").Label("app", "web").Build(), on: 1, want: "n1=affinity n2=ok"},
+		{name: "RemovePod makes it the first", pod: objects.Pod("p").Label("app", "web").With(to(term("zone", "web"))).Build(), nodes: nodes(objects.Pod("e").Label("app", "web").Build()), remove: true, other: objects.Pod("e").Label("app", "web").Build(), want: "n1=ok n2=ok"},
+		{name: "AddPod in the way", pod: objects.Pod("p").Label("app", "web").With(from(term("zone", "db"))).Build(), nodes: nodes(existing), other: objects.Pod("f").Label("app", "db").Build(), on: 1, want: "n1=anti n2=anti"},
+		{name: "RemovePod out of the way", pod: objects.Pod("p").Label("app", "web").With(from(term("zone", "db"))).Build(), nodes: nodes(existing), remove: true, other: existing, want: "n1=ok n2=ok"},
+		{name: "RemovePod of one of two in the way", pod: objects.Pod("p").Label("app", "web").With(from(term("zone", "db"))).Build(), nodes: nodes(existing, objects.Pod("f").Label("app", "db").Build()), remove: true, other: existing, want: "n1=anti n2=ok"},
+		{name: "RemovePod of one of two in the way, each of a term", pod: objects.Pod("p").Label("app", "web").With(from(term("zone", "db"), term("zone", "x"))).Build(), nodes: nodes(existing, objects.Pod("f").Label("app", "x").Build()), remove: true, other: existing, want: "n1=anti n2=ok"},
+		{name: "AddPod that keeps away", pod: objects.Pod("p").Label("app", "web").With(from(term("zone", "x"))).Build(), nodes: nodes(), other: objects.Pod("f").Label("app", "db").With(from(term("zone", "web"))).Build(), on: 1, want: "n1=ok n2=existing"},
+		{name: "RemovePod that kept away", pod: objects.Pod("p").Label("app", "web").Build(), nodes: nodes(objects.Pod("e").Label("app", "db").With(from(term("zone", "web"))).Build()), remove: true, other: objects.Pod("e").Label("app", "db").With(from(term("zone", "web"))).Build(), want: "n1=ok n2=ok"},
 		{
-			name: "AddPod that keeps away from the domain with the empty name", pod: pod("p", "web", from(term("zone", "x"))),
-			nodes: []*framework.NodeInfo{node("n1", "zone="), node("n2", "")}, other: pod("f", "db", from(term("zone", "web"))), want: "n1=existing n2=ok",
+			name: "AddPod that keeps away from the domain with the empty name", pod: objects.Pod("p").Label("app", "web").With(from(term("zone", "x"))).Build(),
+			nodes: []*framework.NodeInfo{node("n1", "zone="), node("n2", "")}, other: objects.Pod("f").Label("app", "db").With(from(term("zone", "web"))).Build(), want: "n1=existing n2=ok",
 		},
-		{name: "AddPod in another namespace", pod: pod("p", "web", from(term("zone", "db"))), nodes: nodes(), other: pod("f", "db", inNamespace("a1")), want: "n1=ok n2=ok"},
-		{name: "AddPod in a selected namespace", pod: pod("p", "web", from(term("zone", "db", ofTeam("a")))), nodes: nodes(), other: pod("f", "db", inNamespace("a1")), want: "n1=anti n2=ok"},
-		{name: "AddPod on a node without the key", pod: pod("p", "web", from(term("host", "db"))), nodes: nodes(), other: pod("f", "db"), want: "n1=ok n2=ok"},
+		{name: "AddPod in another namespace", pod: objects.Pod("p").Label("app", "web").With(from(term("zone", "db"))).Build(), nodes: nodes(), other: objects.Pod("f").Label("app", "db").With(inNamespace("a1")).Build(), want: "n1=ok n2=ok"},
+		{name: "AddPod in a selected namespace", pod: objects.Pod("p").Label("app", "web").With(from(term("zone", "db", ofTeam("a")))).Build(), nodes: nodes(), other: objects.Pod("f").Label("app", "db").With(inNamespace("a1")).Build(), want: "n1=anti n2=ok"},
+		{name: "AddPod on a node without the key", pod: objects.Pod("p").Label("app", "web").With(from(term("host", "db"))).Build(), nodes: nodes(), other: objects.Pod("f").Label("app", "db").Build(), want: "n1=ok n2=ok"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -79,11 +80,11 @@ func TestAddAndRemovePod(t *testing.T) {
 }
 
 func TestAddPodWithoutNode(t *testing.T) {
-	incoming, some := pod("p", "web", from(term("zone", "db"))), nodes()
+	incoming, some := objects.Pod("p").Label("app", "web").With(from(term("zone", "db"))).Build(), nodes()
 	pl, state := newPlugin(t, nil, some), framework.NewCycleState()
 	pl.PreFilter(t.Context(), state, incoming, asLister(some))
 	var changed fwk.NodeInfo = framework.NewNodeInfo()
-	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, incoming, podInfo(t, pod("f", "db")), changed), nil)
+	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, incoming, podInfo(t, objects.Pod("f").Label("app", "db").Build()), changed), nil)
 	if got := verdicts(t, pl, state, incoming, some); got != "n1=ok n2=ok" {
 		t.Errorf("got %s", got)
 	}
@@ -91,7 +92,7 @@ func TestAddPodWithoutNode(t *testing.T) {
 
 // TestFilterBatchAfterChanges asks about all nodes at once after a pod was added to one.
 func TestFilterBatchAfterChanges(t *testing.T) {
-	incoming, some := pod("p", "web", from(term("zone", "db"))), nodes()
+	incoming, some := objects.Pod("p").Label("app", "web").With(from(term("zone", "db"))).Build(), nodes()
 	var snapshot fixture.IndexedNodes
 	snapshot.Fill(some)
 	built, err := New(t.Context(), nil, &fixture.Handle{Snapshot: &snapshot, Informers: fixture.Informers(t)})
@@ -102,7 +103,7 @@ func TestFilterBatchAfterChanges(t *testing.T) {
 	list, _ := snapshot.List()
 	_, status := pl.PreFilter(t.Context(), state, incoming, list)
 	fixture.CheckStatus(t, status, nil)
-	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, incoming, podInfo(t, pod("f", "db")), some[1]), nil)
+	fixture.CheckStatus(t, pl.AddPod(t.Context(), state, incoming, podInfo(t, objects.Pod("f").Label("app", "db").Build()), some[1]), nil)
 	statuses := make([]*fwk.Status, len(some))
 	fixture.CheckStatus(t, pl.FilterBatch(t.Context(), state, incoming, &snapshot, snapshot.ListOrder(), statuses), nil)
 	fixture.CheckStatus(t, statuses[0], nil)

@@ -12,15 +12,16 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // newSteadyCluster returns nodes with a pod each; on every third node is a pod like the one to be scheduled as well.
 func newSteadyCluster(tb testing.TB, nodes int, like *v1.Pod) *fixture.SteadyCluster {
 	var infos []*framework.NodeInfo
 	for i := range nodes {
-		info := node(fmt.Sprintf("n%d", i), fmt.Sprintf("host=n%d zone=z%d", i, i%10), pod(fmt.Sprintf("plain%d", i), "web"))
+		info := node(fmt.Sprintf("n%d", i), fmt.Sprintf("host=n%d zone=z%d", i, i%10), objects.Pod(fmt.Sprintf("plain%d", i)).Label("app", "web").Build())
 		if i%3 == 0 {
-			info.AddPod(with(like, func(p *v1.Pod) { p.Name, p.UID = fmt.Sprintf("like%d", i), "" }))
+			info.AddPod(objects.PodFrom(like).With(func(p *v1.Pod) { p.Name, p.UID = fmt.Sprintf("like%d", i), "" }).Build())
 		}
 		infos = append(infos, info)
 	}
@@ -30,12 +31,12 @@ func newSteadyCluster(tb testing.TB, nodes int, like *v1.Pod) *fixture.SteadyClu
 
 func steadyPods() map[string]*v1.Pod {
 	return map[string]*v1.Pod{
-		"plain":                             pod("p", "web"),
-		"required anti-affinity on host":    pod("p", "db", from(term("host", "db"))),
-		"required affinity on zone":         pod("p", "db", to(term("zone", "db"))),
-		"preferred affinity on zone":        pod("p", "db", rather(weighted(5, term("zone", "db")))),
-		"preferred anti-affinity on host":   pod("p", "db", rarely(weighted(5, term("host", "db")))),
-		"anti-affinity, and zone preferred": pod("p", "db", from(term("host", "db")), rather(weighted(5, term("zone", "web")))),
+		"plain":                             objects.Pod("p").Label("app", "web").Build(),
+		"required anti-affinity on host":    objects.Pod("p").Label("app", "db").With(from(term("host", "db"))).Build(),
+		"required affinity on zone":         objects.Pod("p").Label("app", "db").With(to(term("zone", "db"))).Build(),
+		"preferred affinity on zone":        objects.Pod("p").Label("app", "db").With(rather(weighted(5, term("zone", "db")))).Build(),
+		"preferred anti-affinity on host":   objects.Pod("p").Label("app", "db").With(rarely(weighted(5, term("host", "db")))).Build(),
+		"anti-affinity, and zone preferred": objects.Pod("p").Label("app", "db").With(from(term("host", "db"))).With(rather(weighted(5, term("zone", "web")))).Build(),
 	}
 }
 
@@ -44,7 +45,7 @@ func BenchmarkDecision(b *testing.B) {
 	for _, nodes := range []int{5000, 15000} {
 		for name, incoming := range steadyPods() {
 			b.Run(fmt.Sprintf("%d nodes/%s", nodes, name), func(b *testing.B) {
-				other := podInfo(b, with(incoming, func(p *v1.Pod) { p.Name = "other" }))
+				other := podInfo(b, objects.PodFrom(incoming).With(func(p *v1.Pod) { p.Name = "other" }).Build())
 				newSteadyCluster(b, nodes, incoming).BenchmarkDecisions(b, incoming, other)
 			})
 		}

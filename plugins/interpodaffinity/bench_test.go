@@ -11,6 +11,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // largeCluster has 1000 nodes in ten zones with 30 pods each. One of the pods of a node is a database that keeps away
@@ -19,10 +20,10 @@ func largeCluster() []*framework.NodeInfo {
 	var nodes []*framework.NodeInfo
 	for i := range 1000 {
 		info := node(fmt.Sprintf("n%d", i), fmt.Sprintf("host=n%d zone=z%d", i, i%10))
-		info.AddPod(pod(fmt.Sprintf("db%d", i), "db", from(term("host", "db"))))
-		info.AddPod(pod(fmt.Sprintf("cache%d", i), "cache", rather(weighted(5, term("zone", "web")))))
+		info.AddPod(objects.Pod(fmt.Sprintf("db%d", i)).Label("app", "db").With(from(term("host", "db"))).Build())
+		info.AddPod(objects.Pod(fmt.Sprintf("cache%d", i)).Label("app", "cache").With(rather(weighted(5, term("zone", "web")))).Build())
 		for j := range 28 {
-			info.AddPod(pod(fmt.Sprintf("p%d-%d", i, j), []string{"web", "worker"}[j%2]))
+			info.AddPod(objects.Pod(fmt.Sprintf("p%d-%d", i, j)).Label("app", []string{"web", "worker"}[j%2]).Build())
 		}
 		nodes = append(nodes, info)
 	}
@@ -36,10 +37,10 @@ func BenchmarkPreFilter(b *testing.B) {
 		name string
 		pod  *v1.Pod
 	}{
-		{"skip", pod("p", "web")},
-		{"existing anti-affinity", pod("p", "db")},
-		{"anti-affinity between replicas", pod("p", "db", from(term("host", "db")))},
-		{"affinity", pod("p", "web", to(term("zone", "db")))},
+		{"skip", objects.Pod("p").Label("app", "web").Build()},
+		{"existing anti-affinity", objects.Pod("p").Label("app", "db").Build()},
+		{"anti-affinity between replicas", objects.Pod("p").Label("app", "db").With(from(term("host", "db"))).Build()},
+		{"affinity", objects.Pod("p").Label("app", "web").With(to(term("zone", "db"))).Build()},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			pl, state, ctx := newPlugin(b, nil, cluster), framework.NewCycleState(), b.Context()
@@ -58,8 +59,8 @@ func BenchmarkFilter(b *testing.B) {
 		name string
 		pod  *v1.Pod
 	}{
-		{"affinity accepts", pod("p", "worker", to(term("zone", "db")))},
-		{"anti-affinity rejects", pod("p", "db", from(term("host", "db")))},
+		{"affinity accepts", objects.Pod("p").Label("app", "worker").With(to(term("zone", "db"))).Build()},
+		{"anti-affinity rejects", objects.Pod("p").Label("app", "db").With(from(term("host", "db"))).Build()},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			pl, state, ctx := newPlugin(b, nil, nodes), framework.NewCycleState(), b.Context()
@@ -78,7 +79,7 @@ func BenchmarkFilter(b *testing.B) {
 func BenchmarkCloneAndAddPod(b *testing.B) {
 	nodes := largeCluster()
 	pl, state, ctx := newPlugin(b, nil, nodes), framework.NewCycleState(), b.Context()
-	incoming, other := pod("p", "db", from(term("host", "db"))), podInfo(b, pod("nominated", "db", from(term("host", "db"))))
+	incoming, other := objects.Pod("p").Label("app", "db").With(from(term("host", "db"))).Build(), podInfo(b, objects.Pod("nominated").Label("app", "db").With(from(term("host", "db"))).Build())
 	pl.PreFilter(ctx, state, incoming, asLister(nodes))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -93,8 +94,8 @@ func BenchmarkPreScore(b *testing.B) {
 		name string
 		pod  *v1.Pod
 	}{
-		{"own preferences", pod("p", "worker", rather(weighted(5, term("zone", "db"))))},
-		{"preferences of others", pod("p", "web")},
+		{"own preferences", objects.Pod("p").Label("app", "worker").With(rather(weighted(5, term("zone", "db")))).Build()},
+		{"preferences of others", objects.Pod("p").Label("app", "web").Build()},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			pl, state, ctx := newPlugin(b, nil, cluster), framework.NewCycleState(), b.Context()
@@ -107,8 +108,8 @@ func BenchmarkPreScore(b *testing.B) {
 }
 
 func TestFilterAndScoreDoNotAllocate(t *testing.T) {
-	some := []*framework.NodeInfo{node("n1", "host=n1 zone=z1", pod("e", "db", from(term("host", "web")))), node("n2", "host=n2 zone=z1")}
-	incoming := pod("p", "web", to(term("zone", "db")), from(term("host", "web")), rather(weighted(5, term("zone", "db"))))
+	some := []*framework.NodeInfo{node("n1", "host=n1 zone=z1", objects.Pod("e").Label("app", "db").With(from(term("host", "web"))).Build()), node("n2", "host=n2 zone=z1")}
+	incoming := objects.Pod("p").Label("app", "web").With(to(term("zone", "db"))).With(from(term("host", "web"))).With(rather(weighted(5, term("zone", "db")))).Build()
 	pl, state, ctx := newPlugin(t, nil, some), framework.NewCycleState(), t.Context()
 	_, status := pl.PreFilter(ctx, state, incoming, asLister(some))
 	fixture.CheckStatus(t, status, nil)

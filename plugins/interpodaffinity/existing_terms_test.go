@@ -13,6 +13,7 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestTermsOfPodsThatAreGoneAreForgotten checks that what is kept follows the pods that are there, not those that were.
@@ -27,7 +28,7 @@ func TestTermsOfPodsThatAreGoneAreForgotten(t *testing.T) {
 		}
 	}
 	node := func(pods ...*v1.Pod) *framework.NodeInfo {
-		return fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(map[string]string{"zone": "z"})), pods...)
+		return fixture.NodeInfo(objects.Node("n").Label("zone", "z").Build(), pods...)
 	}
 	var snapshot fixture.IndexedNodes
 	var domains topology.SharedDomains
@@ -37,9 +38,9 @@ func TestTermsOfPodsThatAreGoneAreForgotten(t *testing.T) {
 			node  *framework.NodeInfo
 			terms int
 		}{
-			{node(fixture.Pod("a", away("x"))), 1},
-			{node(fixture.Pod("a", away("x")), fixture.Pod("b", away("x")), fixture.Pod("c", away("y", "z"))), 2},
-			{node(fixture.Pod("c", away("y", "z"))), 1},
+			{node(objects.Pod("a").With(away("x")).Build()), 1},
+			{node(objects.Pod("a").With(away("x")).Build(), objects.Pod("b").With(away("x")).Build(), objects.Pod("c").With(away("y", "z")).Build()), 2},
+			{node(objects.Pod("c").With(away("y", "z")).Build()), 1},
 			{node(), 0},
 			{nil, 0},
 		} {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // weighing are arguments with the weight of required affinity of pods on nodes.
@@ -61,20 +62,7 @@ func node(name, labels string, pods ...*v1.Pod) *framework.NodeInfo {
 		key, value, _ := strings.Cut(label, "=")
 		set[key] = value
 	}
-	return fixture.NodeInfo(fixture.Node(name, fixture.NodeLabels(set)), pods...)
-}
-
-// pod returns a pod with the label app, and changes.
-func pod(name, app string, changes ...func(*v1.Pod)) *v1.Pod {
-	return fixture.Pod(name, append([]func(*v1.Pod){fixture.Labelled(labelMap("app", app))}, changes...)...)
-}
-
-func with(pod *v1.Pod, changes ...func(*v1.Pod)) *v1.Pod {
-	pod = pod.DeepCopy()
-	for _, change := range changes {
-		change(pod)
-	}
-	return pod
+	return fixture.NodeInfo(objects.Node(name).With(func(node *v1.Node) { node.Labels = set }).Build(), pods...)
 }
 
 func inNamespace(namespace string) func(*v1.Pod) {

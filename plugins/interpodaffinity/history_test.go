@@ -13,6 +13,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestCountsFollowHistory compares a plugin that keeps counts from pod to pod with one that counts everything again, while
@@ -58,9 +59,9 @@ func TestPodsThatComeAndGo(t *testing.T) {
 		incoming, other *v1.Pod
 		with, without   string
 	}{
-		{"the first of its kind", pod("p", "web", to(term("zone", "web"))), pod("e", "web"), "n1=ok n2=affinity", "n1=ok n2=ok"},
-		{"affinity", pod("p", "web", to(term("zone", "db"))), pod("e", "db"), "n1=ok n2=affinity", "n1=affinity n2=affinity"},
-		{"anti-affinity", pod("p", "web", from(term("zone", "db"))), pod("e", "db"), "n1=anti n2=ok", "n1=ok n2=ok"},
+		{"the first of its kind", objects.Pod("p").Label("app", "web").With(to(term("zone", "web"))).Build(), objects.Pod("e").Label("app", "web").Build(), "n1=ok n2=affinity", "n1=ok n2=ok"},
+		{"affinity", objects.Pod("p").Label("app", "web").With(to(term("zone", "db"))).Build(), objects.Pod("e").Label("app", "db").Build(), "n1=ok n2=affinity", "n1=affinity n2=affinity"},
+		{"anti-affinity", objects.Pod("p").Label("app", "web").With(from(term("zone", "db"))).Build(), objects.Pod("e").Label("app", "db").Build(), "n1=anti n2=ok", "n1=ok n2=ok"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
@@ -34,7 +35,7 @@ func randomTerm(random *rand.Rand) v1.PodAffinityTerm {
 
 // randomPod has few different values for everything, so that pods are often about each other.
 func randomPod(random *rand.Rand, name string) *v1.Pod {
-	p := pod(name, pick(random, "web", "db"), inNamespace(pick(random, "default", "default", "default", "a1")))
+	p := objects.Pod(name).Label("app", pick(random, "web", "db")).With(inNamespace(pick(random, "default", "default", "default", "a1"))).Build()
 	terms := func() (terms []v1.PodAffinityTerm) {
 		for range 1 + random.IntN(2) {
 			terms = append(terms, randomTerm(random))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // regions are n1 and n2 in two zones of one region, and n3 in another, each with pods.
@@ -74,79 +75,79 @@ func runScoreTests(t *testing.T, tests []scoreTest) {
 }
 
 func TestScoreOwnPreferences(t *testing.T) {
-	db := func() *v1.Pod { return pod("e", "db") }
+	db := func() *v1.Pod { return objects.Pod("e").Label("app", "db").Build() }
 	const exists = "Exists"
 	runScoreTests(t, []scoreTest{
-		{name: "no preferences anywhere: skip", pod: pod("p", "web"), nodes: regions(pods(db()), nil, nil)},
-		{name: "required affinity does not score: skip", pod: pod("p", "web", to(term("zone", "db")), from(term("zone", "x"))), nodes: regions(pods(db()), nil, nil)},
-		{name: "no pod to prefer: skip", pod: pod("p", "web", rather(weighted(5, term("zone", "cache")))), nodes: regions(pods(db()), nil, nil)},
+		{name: "no preferences anywhere: skip", pod: objects.Pod("p").Label("app", "web").Build(), nodes: regions(pods(db()), nil, nil)},
+		{name: "required affinity does not score: skip", pod: objects.Pod("p").Label("app", "web").With(to(term("zone", "db"))).With(from(term("zone", "x"))).Build(), nodes: regions(pods(db()), nil, nil)},
+		{name: "no pod to prefer: skip", pod: objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("zone", "cache")))).Build(), nodes: regions(pods(db()), nil, nil)},
 		{
-			name: "affinity in regions", pod: pod("p", "web", rather(weighted(5, term("region", "db")))),
+			name: "affinity in regions", pod: objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("region", "db")))).Build(),
 			nodes: regions(pods(db()), nil, nil), raw: []int64{5, 5, 0}, final: []int64{100, 100, 0},
 		},
 		{
-			name: "affinity in zones", pod: pod("p", "web", rather(weighted(5, term("zone", "db")))),
+			name: "affinity in zones", pod: objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("zone", "db")))).Build(),
 			nodes: regions(pods(db()), nil, nil), raw: []int64{5, 0, 0}, final: []int64{100, 0, 0},
 		},
 		{
-			name: "anti-affinity in zones", pod: pod("p", "web", rarely(weighted(5, term("zone", "db")))),
+			name: "anti-affinity in zones", pod: objects.Pod("p").Label("app", "web").With(rarely(weighted(5, term("zone", "db")))).Build(),
 			nodes: regions(pods(db()), nil, nil), raw: []int64{-5, 0, 0}, final: []int64{0, 100, 100},
 		},
 		{
 			name:  "affinity in regions, anti-affinity in zones",
-			pod:   pod("p", "web", rather(weighted(8, term("region", "db"))), rarely(weighted(3, term("zone", "db")))),
+			pod:   objects.Pod("p").Label("app", "web").With(rather(weighted(8, term("region", "db")))).With(rarely(weighted(3, term("zone", "db")))).Build(),
 			nodes: regions(pods(db()), nil, nil), raw: []int64{5, 8, 0}, final: []int64{62, 100, 0},
 		},
 		{
-			name: "every pod counts", pod: pod("p", "web", rather(weighted(5, term("zone", "db")))),
+			name: "every pod counts", pod: objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("zone", "db")))).Build(),
 			nodes: regions(pods(db(), db()), nil, pods(db())), raw: []int64{10, 0, 5}, final: []int64{100, 0, 50},
 		},
 		{
-			name: "every term counts", pod: pod("p", "web", rather(weighted(5, term("zone", "db")), weighted(2, term("zone", "", matching("app", exists))))),
-			nodes: regions(pods(db(), pod("f", "cache")), nil, nil), raw: []int64{9, 0, 0}, final: []int64{100, 0, 0},
+			name: "every term counts", pod: objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("zone", "db")), weighted(2, term("zone", "", matching("app", exists))))).Build(),
+			nodes: regions(pods(db(), objects.Pod("f").Label("app", "cache").Build()), nil, nil), raw: []int64{9, 0, 0}, final: []int64{100, 0, 0},
 		},
 		{
-			name: "all equal: all get nothing", pod: pod("p", "web", rather(weighted(5, term("zone", "db")))),
+			name: "all equal: all get nothing", pod: objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("zone", "db")))).Build(),
 			nodes: regions(pods(db()), pods(db()), pods(db())), raw: []int64{5, 5, 5}, final: []int64{0, 0, 0},
 		},
 		{
 			name:  "preferences that cancel each other don't skip",
-			pod:   pod("p", "web", rather(weighted(5, term("zone", "db"))), rarely(weighted(5, term("zone", "db")))),
+			pod:   objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("zone", "db")))).With(rarely(weighted(5, term("zone", "db")))).Build(),
 			nodes: regions(pods(db()), nil, nil), raw: []int64{0, 0, 0}, final: []int64{0, 0, 0},
 		},
 		{
 			name:  "namespaces",
-			pod:   pod("p", "web", rather(weighted(5, term("zone", "db")), weighted(7, term("zone", "db", of("a1"))), weighted(11, term("zone", "db", ofTeam("b"))))),
-			nodes: regions(pods(db()), pods(pod("f", "db", inNamespace("a1"))), pods(pod("g", "db", inNamespace("b1")))),
+			pod:   objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("zone", "db")), weighted(7, term("zone", "db", of("a1"))), weighted(11, term("zone", "db", ofTeam("b"))))).Build(),
+			nodes: regions(pods(db()), pods(objects.Pod("f").Label("app", "db").With(inNamespace("a1")).Build()), pods(objects.Pod("g").Label("app", "db").With(inNamespace("b1")).Build())),
 			raw:   []int64{5, 7, 11}, final: []int64{0, 33, 100},
 		},
 		{
-			name: "all namespaces", pod: pod("p", "web", rather(weighted(5, term("zone", "db", ofAll)))),
-			nodes: regions(pods(db()), pods(pod("f", "db", inNamespace("a1"))), nil), raw: []int64{5, 5, 0}, final: []int64{100, 100, 0},
+			name: "all namespaces", pod: objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("zone", "db", ofAll)))).Build(),
+			nodes: regions(pods(db()), pods(objects.Pod("f").Label("app", "db").With(inNamespace("a1")).Build()), nil), raw: []int64{5, 5, 0}, final: []int64{100, 100, 0},
 		},
 	})
 }
 
 func TestScorePartialTopologies(t *testing.T) {
-	prefers := pod("p", "web", rather(weighted(5, term("region", "db")), weighted(1, term("zone", "db"))))
+	prefers := objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("region", "db")), weighted(1, term("zone", "db")))).Build()
 	runScoreTests(t, []scoreTest{
 		{
 			name: "a node without one of the keys", pod: prefers,
-			nodes: []*framework.NodeInfo{node("n1", "region=r1 zone=z1", pod("e", "db")), node("n2", "region=r1"), node("n3", "zone=z1")},
+			nodes: []*framework.NodeInfo{node("n1", "region=r1 zone=z1", objects.Pod("e").Label("app", "db").Build()), node("n2", "region=r1"), node("n3", "zone=z1")},
 			raw:   []int64{6, 5, 1}, final: []int64{100, 80, 0},
 		},
 		{
 			name: "the pod is on a node without one of the keys", pod: prefers,
-			nodes: []*framework.NodeInfo{node("n1", "region=r1", pod("e", "db")), node("n2", "region=r1 zone=z1"), node("n3", "zone=z1")},
+			nodes: []*framework.NodeInfo{node("n1", "region=r1", objects.Pod("e").Label("app", "db").Build()), node("n2", "region=r1 zone=z1"), node("n3", "zone=z1")},
 			raw:   []int64{5, 5, 0}, final: []int64{100, 100, 0},
 		},
 		{
 			name: "a node without labels", pod: prefers,
-			nodes: []*framework.NodeInfo{node("n1", "region=r1", pod("e", "db")), node("n2", "")},
+			nodes: []*framework.NodeInfo{node("n1", "region=r1", objects.Pod("e").Label("app", "db").Build()), node("n2", "")},
 			raw:   []int64{5, 0}, final: []int64{100, 0},
 		},
-		{name: "the pod is on a node without labels: skip", pod: prefers, nodes: []*framework.NodeInfo{node("n1", "", pod("e", "db")), node("n2", "region=r1")}},
-		{name: "the pod is on a node without the keys: skip", pod: prefers, nodes: []*framework.NodeInfo{node("n1", "host=n1", pod("e", "db")), node("n2", "region=r1")}},
+		{name: "the pod is on a node without labels: skip", pod: prefers, nodes: []*framework.NodeInfo{node("n1", "", objects.Pod("e").Label("app", "db").Build()), node("n2", "region=r1")}},
+		{name: "the pod is on a node without the keys: skip", pod: prefers, nodes: []*framework.NodeInfo{node("n1", "host=n1", objects.Pod("e").Label("app", "db").Build()), node("n2", "region=r1")}},
 	})
 }
 
@@ -156,32 +157,32 @@ func TestScoreSymmetry(t *testing.T) {
 	needs := to(term("zone", "web"))
 	ignoring := &configv1.InterPodAffinityArgs{HardPodAffinityWeight: ptr.To[int32](1), IgnorePreferredTermsOfExistingPods: true}
 	runScoreTests(t, []scoreTest{
-		{name: "preferred affinity", pod: pod("p", "web"), nodes: regions(pods(pod("e", "db", likes)), nil, nil), raw: []int64{4, 0, 0}, final: []int64{100, 0, 0}},
-		{name: "preferred anti-affinity", pod: pod("p", "web"), nodes: regions(pods(pod("e", "db", dislikes)), nil, nil), raw: []int64{-4, 0, 0}, final: []int64{0, 100, 100}},
-		{name: "about other pods: skip", pod: pod("p", "cache"), nodes: regions(pods(pod("e", "db", likes)), nil, nil)},
-		{name: "required affinity, weight by default", pod: pod("p", "web"), nodes: regions(pods(pod("e", "db", needs)), nil, nil), raw: []int64{1, 0, 0}, final: []int64{100, 0, 0}},
-		{name: "required affinity, weight 0: skip", args: weighing(0), pod: pod("p", "web"), nodes: regions(pods(pod("e", "db", needs)), nil, nil)},
-		{name: "required affinity, weight 50", args: weighing(50), pod: pod("p", "web"), nodes: regions(pods(pod("e", "db", needs)), nil, nil), raw: []int64{50, 0, 0}, final: []int64{100, 0, 0}},
-		{name: "required anti-affinity does not score: skip", pod: pod("p", "web"), nodes: regions(pods(pod("e", "db", from(term("zone", "web")))), nil, nil)},
+		{name: "preferred affinity", pod: objects.Pod("p").Label("app", "web").Build(), nodes: regions(pods(objects.Pod("e").Label("app", "db").With(likes).Build()), nil, nil), raw: []int64{4, 0, 0}, final: []int64{100, 0, 0}},
+		{name: "preferred anti-affinity", pod: objects.Pod("p").Label("app", "web").Build(), nodes: regions(pods(objects.Pod("e").Label("app", "db").With(dislikes).Build()), nil, nil), raw: []int64{-4, 0, 0}, final: []int64{0, 100, 100}},
+		{name: "about other pods: skip", pod: objects.Pod("p").Label("app", "cache").Build(), nodes: regions(pods(objects.Pod("e").Label("app", "db").With(likes).Build()), nil, nil)},
+		{name: "required affinity, weight by default", pod: objects.Pod("p").Label("app", "web").Build(), nodes: regions(pods(objects.Pod("e").Label("app", "db").With(needs).Build()), nil, nil), raw: []int64{1, 0, 0}, final: []int64{100, 0, 0}},
+		{name: "required affinity, weight 0: skip", args: weighing(0), pod: objects.Pod("p").Label("app", "web").Build(), nodes: regions(pods(objects.Pod("e").Label("app", "db").With(needs).Build()), nil, nil)},
+		{name: "required affinity, weight 50", args: weighing(50), pod: objects.Pod("p").Label("app", "web").Build(), nodes: regions(pods(objects.Pod("e").Label("app", "db").With(needs).Build()), nil, nil), raw: []int64{50, 0, 0}, final: []int64{100, 0, 0}},
+		{name: "required anti-affinity does not score: skip", pod: objects.Pod("p").Label("app", "web").Build(), nodes: regions(pods(objects.Pod("e").Label("app", "db").With(from(term("zone", "web"))).Build()), nil, nil)},
 		{
-			name: "everything together", args: weighing(10), pod: pod("p", "web", rather(weighted(3, term("zone", "db")))),
-			nodes: regions(pods(pod("e", "db", likes, needs)), pods(pod("f", "db", dislikes)), pods(pod("g", "x", likes))),
+			name: "everything together", args: weighing(10), pod: objects.Pod("p").Label("app", "web").With(rather(weighted(3, term("zone", "db")))).Build(),
+			nodes: regions(pods(objects.Pod("e").Label("app", "db").With(likes).With(needs).Build()), pods(objects.Pod("f").Label("app", "db").With(dislikes).Build()), pods(objects.Pod("g").Label("app", "x").With(likes).Build())),
 			raw:   []int64{17, -1, 4}, final: []int64{100, 0, 27},
 		},
-		{name: "namespaces: unmatched: skip", pod: pod("p", "web", inNamespace("a1")), nodes: regions(pods(pod("e", "db", likes)), nil, nil)},
+		{name: "namespaces: unmatched: skip", pod: objects.Pod("p").Label("app", "web").With(inNamespace("a1")).Build(), nodes: regions(pods(objects.Pod("e").Label("app", "db").With(likes).Build()), nil, nil)},
 		{
-			name: "namespaces: selected", pod: pod("p", "web", inNamespace("a1")),
-			nodes: regions(pods(pod("e", "db", rather(weighted(4, term("zone", "web", ofTeam("a")))))), pods(pod("f", "db", rather(weighted(4, term("zone", "web", ofTeam("b")))))), nil),
+			name: "namespaces: selected", pod: objects.Pod("p").Label("app", "web").With(inNamespace("a1")).Build(),
+			nodes: regions(pods(objects.Pod("e").Label("app", "db").With(rather(weighted(4, term("zone", "web", ofTeam("a"))))).Build()), pods(objects.Pod("f").Label("app", "db").With(rather(weighted(4, term("zone", "web", ofTeam("b"))))).Build()), nil),
 			raw:   []int64{4, 0, 0}, final: []int64{100, 0, 0},
 		},
 		{
-			name: "namespaces: selected by a required term", pod: pod("p", "web", inNamespace("a1")),
-			nodes: regions(nil, pods(pod("e", "db", to(term("zone", "web", ofTeam("a"))))), nil), raw: []int64{0, 1, 0}, final: []int64{0, 100, 0},
+			name: "namespaces: selected by a required term", pod: objects.Pod("p").Label("app", "web").With(inNamespace("a1")).Build(),
+			nodes: regions(nil, pods(objects.Pod("e").Label("app", "db").With(to(term("zone", "web", ofTeam("a")))).Build()), nil), raw: []int64{0, 1, 0}, final: []int64{0, 100, 0},
 		},
-		{name: "ignored for a pod without preferences: skip", args: ignoring, pod: pod("p", "web"), nodes: regions(pods(pod("e", "db", likes, needs)), nil, nil)},
+		{name: "ignored for a pod without preferences: skip", args: ignoring, pod: objects.Pod("p").Label("app", "web").Build(), nodes: regions(pods(objects.Pod("e").Label("app", "db").With(likes).With(needs).Build()), nil, nil)},
 		{
-			name: "not ignored for a pod with preferences", args: ignoring, pod: pod("p", "web", rather(weighted(3, term("zone", "db")))),
-			nodes: regions(pods(pod("e", "db", likes)), nil, nil), raw: []int64{7, 0, 0}, final: []int64{100, 0, 0},
+			name: "not ignored for a pod with preferences", args: ignoring, pod: objects.Pod("p").Label("app", "web").With(rather(weighted(3, term("zone", "db")))).Build(),
+			nodes: regions(pods(objects.Pod("e").Label("app", "db").With(likes).Build()), nil, nil), raw: []int64{7, 0, 0}, final: []int64{100, 0, 0},
 		},
 	})
 }
@@ -209,12 +210,12 @@ func TestNormalizeScore(t *testing.T) {
 }
 
 func TestPreScoreFailures(t *testing.T) {
-	some := regions(pods(pod("e", "db")), nil, nil)
-	prefers := pod("p", "web", rather(weighted(5, term("zone", "db"))))
+	some := regions(pods(objects.Pod("e").Label("app", "db").Build()), nil, nil)
+	prefers := objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("zone", "db")))).Build()
 	for name, invalid := range map[string]*v1.Pod{
-		"preferred affinity":      pod("p", "web", rather(weighted(5, term("zone", "db", badSelector)))),
-		"preferred anti-affinity": pod("p", "web", rarely(weighted(5, term("zone", "db", badSelector)))),
-		"required affinity":       pod("p", "web", to(term("zone", "db", badSelector))),
+		"preferred affinity":      objects.Pod("p").Label("app", "web").With(rather(weighted(5, term("zone", "db", badSelector)))).Build(),
+		"preferred anti-affinity": objects.Pod("p").Label("app", "web").With(rarely(weighted(5, term("zone", "db", badSelector)))).Build(),
+		"required affinity":       objects.Pod("p").Label("app", "web").With(to(term("zone", "db", badSelector))).Build(),
 	} {
 		t.Run("parse error: "+name, func(t *testing.T) {
 			if status := newPlugin(t, nil, some).PreScore(t.Context(), framework.NewCycleState(), invalid, nil); !status.IsError() {
@@ -235,7 +236,7 @@ func TestPreScoreFailures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, pod := range []*v1.Pod{prefers, pod("p", "web")} {
+		for _, pod := range []*v1.Pod{prefers, objects.Pod("p").Label("app", "web").Build()} {
 			if status := built.(fwk.PreScorePlugin).PreScore(t.Context(), framework.NewCycleState(), pod, nil); !status.IsError() {
 				t.Errorf("got %v, want Error", status.Code())
 			}

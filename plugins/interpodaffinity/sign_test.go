@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestSignPod(t *testing.T) {
@@ -30,14 +31,14 @@ func TestSignPod(t *testing.T) {
 		want   []fwk.SignFragment
 		status *fwk.Status
 	}{
-		{"no affinity", nil, pod("p", "web"), signed, nil},
-		{"node affinity only", nil, pod("p", "web", nodeAffinity), signed, nil},
-		{"no affinity, preferences of others ignored", ignoring, pod("p", "web"), nil, nil},
-		{"pod affinity", nil, pod("p", "web", to(term("zone", "db"))), nil, refused},
-		{"preferred pod affinity", nil, pod("p", "web", rather(weighted(1, term("zone", "db")))), nil, refused},
-		{"pod anti-affinity, preferences of others ignored", ignoring, pod("p", "web", from(term("zone", "db"))), nil, refused},
-		{"empty pod affinity", nil, pod("p", "web", to()), nil, refused},
-		{"empty pod anti-affinity", nil, pod("p", "web", from()), nil, refused},
+		{"no affinity", nil, objects.Pod("p").Label("app", "web").Build(), signed, nil},
+		{"node affinity only", nil, objects.Pod("p").Label("app", "web").With(nodeAffinity).Build(), signed, nil},
+		{"no affinity, preferences of others ignored", ignoring, objects.Pod("p").Label("app", "web").Build(), nil, nil},
+		{"pod affinity", nil, objects.Pod("p").Label("app", "web").With(to(term("zone", "db"))).Build(), nil, refused},
+		{"preferred pod affinity", nil, objects.Pod("p").Label("app", "web").With(rather(weighted(1, term("zone", "db")))).Build(), nil, refused},
+		{"pod anti-affinity, preferences of others ignored", ignoring, objects.Pod("p").Label("app", "web").With(from(term("zone", "db"))).Build(), nil, refused},
+		{"empty pod affinity", nil, objects.Pod("p").Label("app", "web").With(to()).Build(), nil, refused},
+		{"empty pod anti-affinity", nil, objects.Pod("p").Label("app", "web").With(from()).Build(), nil, refused},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -57,16 +58,16 @@ func TestHintClass(t *testing.T) {
 		a, b  *v1.Pod
 		alike bool
 	}{
-		{"nothing", pod("a", "web"), pod("b", "web"), true},
-		{"same terms", pod("a", "web", likes), pod("b", "web", likes), true},
-		{"preferences don't matter", pod("a", "web", likes), pod("b", "web", likes, rather(weighted(1, term("zone", "x")))), true},
-		{"other labels", pod("a", "web"), pod("b", "db"), false},
-		{"other namespace", pod("a", "web"), pod("b", "web", inNamespace("a1")), false},
-		{"affinity or none", pod("a", "web"), pod("b", "web", likes), false},
-		{"affinity or anti-affinity", pod("a", "web", likes), pod("b", "web", dislikes), false},
-		{"other key", pod("a", "web", likes), pod("b", "web", to(term("host", "db"))), false},
-		{"other selector", pod("a", "web", likes), pod("b", "web", to(term("zone", "x"))), false},
-		{"other namespaces of a term", pod("a", "web", likes), pod("b", "web", to(term("zone", "db", of("a1")))), false},
+		{"nothing", objects.Pod("a").Label("app", "web").Build(), objects.Pod("b").Label("app", "web").Build(), true},
+		{"same terms", objects.Pod("a").Label("app", "web").With(likes).Build(), objects.Pod("b").Label("app", "web").With(likes).Build(), true},
+		{"preferences don't matter", objects.Pod("a").Label("app", "web").With(likes).Build(), objects.Pod("b").Label("app", "web").With(likes).With(rather(weighted(1, term("zone", "x")))).Build(), true},
+		{"other labels", objects.Pod("a").Label("app", "web").Build(), objects.Pod("b").Label("app", "db").Build(), false},
+		{"other namespace", objects.Pod("a").Label("app", "web").Build(), objects.Pod("b").Label("app", "web").With(inNamespace("a1")).Build(), false},
+		{"affinity or none", objects.Pod("a").Label("app", "web").Build(), objects.Pod("b").Label("app", "web").With(likes).Build(), false},
+		{"affinity or anti-affinity", objects.Pod("a").Label("app", "web").With(likes).Build(), objects.Pod("b").Label("app", "web").With(dislikes).Build(), false},
+		{"other key", objects.Pod("a").Label("app", "web").With(likes).Build(), objects.Pod("b").Label("app", "web").With(to(term("host", "db"))).Build(), false},
+		{"other selector", objects.Pod("a").Label("app", "web").With(likes).Build(), objects.Pod("b").Label("app", "web").With(to(term("zone", "x"))).Build(), false},
+		{"other namespaces of a term", objects.Pod("a").Label("app", "web").With(likes).Build(), objects.Pod("b").Label("app", "web").With(to(term("zone", "db", of("a1")))).Build(), false},
 	}
 	pl := newPlugin(t, nil, nil)
 	for _, tt := range tests {
@@ -87,8 +88,8 @@ func TestHintClassCoversHints(t *testing.T) {
 	classes := fixture.NewHintClasses(t, pl, pods)
 	podHint, nodeHint := fixture.Hint(t, pl, fwk.AssignedPod, podActions), fixture.Hint(t, pl, fwk.Node, nodeActions)
 	for range 10 {
-		other := with(randomPod(random, "other"), fixture.OnNode("n1"))
-		relabelled := with(other, fixture.Labelled(labelMap("app", pick(random, "web", "db"))))
+		other := objects.PodFrom(randomPod(random, "other")).Node("n1").Build()
+		relabelled := objects.PodFrom(other).Label("app", pick(random, "web", "db")).Build()
 		oldNode, newNode := randomNode(random, 0).Node(), randomNode(random, 0).Node()
 		classes.CheckAnswers(t,
 			fixture.HintCall{Hint: podHint, New: other}, fixture.HintCall{Hint: podHint, Old: other},

@@ -12,6 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 const nodeActions = fwk.Add | fwk.UpdateNodeDeclaredFeature
@@ -33,7 +34,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"update: same features", node(mountOptions), relabelled, fwk.QueueSkip},
 		{"update: none before and after", node(), node(), fwk.QueueSkip},
 	}
-	pod := fixture.Pod("p", usingMountOptions)
+	pod := objects.Pod("p").With(usingMountOptions).Build()
 	hint := fixture.Hint(t, newPlugin(t), fwk.Node, nodeActions)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -50,7 +51,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 }
 
 func TestHintAfterSelfChange(t *testing.T) {
-	plain, needs := fixture.Pod("p"), fixture.Pod("p", usingMountOptions)
+	plain, needs := objects.Pod("p").Build(), objects.Pod("p").With(usingMountOptions).Build()
 	tests := []struct {
 		name     string
 		old, new *v1.Pod
@@ -58,8 +59,8 @@ func TestHintAfterSelfChange(t *testing.T) {
 	}{
 		{"needs a feature now", plain, needs, fwk.Queue},
 		{"no longer needs a feature", needs, plain, fwk.Queue},
-		{"needs another feature", needs, fixture.Pod("p", usingUserNamespaces), fwk.Queue},
-		{"needs the same", needs, fixture.Pod("p", usingMountOptions, fixture.Labelled(map[string]string{"a": "b"})), fwk.QueueSkip},
+		{"needs another feature", needs, objects.Pod("p").With(usingUserNamespaces).Build(), fwk.Queue},
+		{"needs the same", needs, objects.Pod("p").With(usingMountOptions).Label("a", "b").Build(), fwk.QueueSkip},
 		{"needs nothing before and after", plain, plain, fwk.QueueSkip},
 	}
 	hint := fixture.Hint(t, newPlugin(t), fwk.TargetPod, fwk.Update)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // byHostname is a feature that pods need whose hostname is its name.
@@ -29,7 +30,7 @@ func (f byHostname) MaxVersion() *version.Version             { return f.max }
 func (f byHostname) InferForScheduling(pod *ndf.PodInfo) bool { return pod.Spec.Hostname == f.name }
 
 func needing(feature string) *v1.Pod {
-	return fixture.Pod("p", func(pod *v1.Pod) { pod.Spec.Hostname = feature })
+	return objects.Pod("p").With(func(pod *v1.Pod) { pod.Spec.Hostname = feature }).Build()
 }
 
 // Real features that pods can need.
@@ -58,12 +59,12 @@ func newPlugin(t *testing.T) *plugin {
 
 func declaring(features ...string) *framework.NodeInfo {
 	slices.Sort(features)
-	return fixture.NodeInfo(fixture.Node("n", func(node *v1.Node) { node.Status.DeclaredFeatures = features }))
+	return fixture.NodeInfo(objects.Node("n").With(func(node *v1.Node) { node.Status.DeclaredFeatures = features }).Build())
 }
 
 func TestFilter(t *testing.T) {
 	missing := fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "node(s) didn't match Pod's required features")
-	both := fixture.Pod("p", usingUserNamespaces, usingMountOptions)
+	both := objects.Pod("p").With(usingUserNamespaces).With(usingMountOptions).Build()
 	tests := []struct {
 		name string
 		pod  *v1.Pod
@@ -71,11 +72,11 @@ func TestFilter(t *testing.T) {
 		want *fwk.Status
 	}{
 		{"the node has exactly what is needed", both, declaring(userNamespaces, mountOptions), nil},
-		{"the node has more than is needed", fixture.Pod("p", usingMountOptions), declaring(userNamespaces, mountOptions, restartAll), nil},
+		{"the node has more than is needed", objects.Pod("p").With(usingMountOptions).Build(), declaring(userNamespaces, mountOptions, restartAll), nil},
 		{"the node lacks something", both, declaring(userNamespaces), missing},
-		{"the node has something else", fixture.Pod("p", usingMountOptions), declaring(userNamespaces), missing},
-		{"the node declares nothing", fixture.Pod("p", usingUserNamespaces), declaring(), missing},
-		{"the node declares what nobody knows", fixture.Pod("p", usingUserNamespaces), declaring("Unheard", userNamespaces), nil},
+		{"the node has something else", objects.Pod("p").With(usingMountOptions).Build(), declaring(userNamespaces), missing},
+		{"the node declares nothing", objects.Pod("p").With(usingUserNamespaces).Build(), declaring(), missing},
+		{"the node declares what nobody knows", objects.Pod("p").With(usingUserNamespaces).Build(), declaring("Unheard", userNamespaces), nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,7 +114,7 @@ func TestPreFilter(t *testing.T) {
 		pod  *v1.Pod
 		want fwk.Code
 	}{
-		{"nothing needed: skip", fixture.Pod("p"), fwk.Skip},
+		{"nothing needed: skip", objects.Pod("p").Build(), fwk.Skip},
 		{"a feature", needing("Current"), fwk.Success},
 		{"a feature at its maximum version", needing("Ending"), fwk.Success},
 		{"a feature past its maximum version: skip", needing("Past"), fwk.Skip},
@@ -131,12 +132,12 @@ func TestPreFilter(t *testing.T) {
 		}
 	})
 	t.Run("what the library knows", func(t *testing.T) {
-		restart := fixture.Pod("p", fixture.Container(), func(pod *v1.Pod) {
+		restart := objects.Pod("p").Container("a").With(func(pod *v1.Pod) {
 			pod.Spec.Containers[0].RestartPolicyRules = []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestartAllContainers}}
-		})
+		}).Build()
 		for feature, pod := range map[string]*v1.Pod{
-			userNamespaces: fixture.Pod("p", usingUserNamespaces),
-			mountOptions:   fixture.Pod("p", usingMountOptions),
+			userNamespaces: objects.Pod("p").With(usingUserNamespaces).Build(),
+			mountOptions:   objects.Pod("p").With(usingMountOptions).Build(),
 			restartAll:     restart,
 		} {
 			pl, state := newPlugin(t), framework.NewCycleState()
@@ -173,20 +174,20 @@ func TestSignPod(t *testing.T) {
 		}
 		return fragments
 	}
-	required, err := pl.required(fixture.Pod("p", usingMountOptions))
+	required, err := pl.required(objects.Pod("p").With(usingMountOptions).Build())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(required.String(), sign(fixture.Pod("p", usingMountOptions))[0].Value); diff != "" {
+	if diff := cmp.Diff(required.String(), sign(objects.Pod("p").With(usingMountOptions).Build())[0].Value); diff != "" {
 		t.Errorf("the signature differs from the set (-want +got):\n%s", diff)
 	}
-	if cmp.Equal(sign(fixture.Pod("p", usingMountOptions)), sign(fixture.Pod("p", usingUserNamespaces))) {
+	if cmp.Equal(sign(objects.Pod("p").With(usingMountOptions).Build()), sign(objects.Pod("p").With(usingUserNamespaces).Build())) {
 		t.Error("pods that need different features sign alike")
 	}
-	if !cmp.Equal(sign(fixture.Pod("p")), sign(fixture.Pod("q", fixture.Container("cpu", "1")))) {
+	if !cmp.Equal(sign(objects.Pod("p").Build()), sign(objects.Pod("q").Container("a", "cpu", "1").Build())) {
 		t.Error("pods that need nothing sign differently")
 	}
-	if _, status := (&plugin{known: ndf.DefaultFramework}).SignPod(t.Context(), fixture.Pod("p")); !status.IsError() {
+	if _, status := (&plugin{known: ndf.DefaultFramework}).SignPod(t.Context(), objects.Pod("p").Build()); !status.IsError() {
 		t.Errorf("inference fails: got %v, want Error", status.Code())
 	}
 }
@@ -196,7 +197,7 @@ func BenchmarkPreFilter(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	pl, state, pod, ctx := built.(*plugin), framework.NewCycleState(), fixture.Pod("p", fixture.Container("cpu", "1")), b.Context()
+	pl, state, pod, ctx := built.(*plugin), framework.NewCycleState(), objects.Pod("p").Container("a", "cpu", "1").Build(), b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
 		pl.PreFilter(ctx, state, pod, nil)
@@ -213,7 +214,7 @@ func BenchmarkFilter(b *testing.B) {
 	for range 1000 {
 		nodes = append(nodes, declaring(mountOptions))
 	}
-	pl, state, pod, ctx := built.(*plugin), framework.NewCycleState(), fixture.Pod("p", usingMountOptions), b.Context()
+	pl, state, pod, ctx := built.(*plugin), framework.NewCycleState(), objects.Pod("p").With(usingMountOptions).Build(), b.Context()
 	pl.PreFilter(ctx, state, pod, nil)
 	b.ReportAllocs()
 	for b.Loop() {

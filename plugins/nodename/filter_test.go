@@ -13,6 +13,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestFilter(t *testing.T) {
@@ -24,9 +25,9 @@ func TestFilter(t *testing.T) {
 		narrowed   sets.Set[string]
 		wantOnNode *fwk.Status
 	}{
-		{"no host: PreFilter leaves all nodes", fixture.Pod("p"), "a", nil, nil},
-		{"host matches: PreFilter narrows to it", fixture.Pod("p", fixture.OnNode("a")), "a", sets.New("a"), nil},
-		{"host differs", fixture.Pod("p", fixture.OnNode("a")), "b", sets.New("a"), otherNode},
+		{"no host: PreFilter leaves all nodes", objects.Pod("p").Build(), "a", nil, nil},
+		{"host matches: PreFilter narrows to it", objects.Pod("p").Node("a").Build(), "a", sets.New("a"), nil},
+		{"host differs", objects.Pod("p").Node("a").Build(), "b", sets.New("a"), otherNode},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -40,14 +41,14 @@ func TestFilter(t *testing.T) {
 			if diff := cmp.Diff(tt.narrowed, narrowed); diff != "" {
 				t.Errorf("nodes after PreFilter differ (-want +got):\n%s", diff)
 			}
-			nodeInfo := fixture.NodeInfo(fixture.Node(tt.node))
+			nodeInfo := fixture.NodeInfo(objects.Node(tt.node).Build())
 			fixture.CheckStatus(t, pl.Filter(t.Context(), state, tt.pod, nodeInfo), tt.wantOnNode)
 		})
 	}
 }
 
 func TestSignPod(t *testing.T) {
-	fragments, status := (&plugin{}).SignPod(t.Context(), fixture.Pod("p", fixture.OnNode("a")))
+	fragments, status := (&plugin{}).SignPod(t.Context(), objects.Pod("p").Node("a").Build())
 	fixture.CheckStatus(t, status, nil)
 	want := []fwk.SignFragment{{Key: fwk.NodeNameSignerName, Value: "a"}}
 	if diff := cmp.Diff(want, fragments); diff != "" {

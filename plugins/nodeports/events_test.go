@@ -10,6 +10,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func placed(pod *v1.Pod) *v1.Pod {
@@ -31,7 +32,7 @@ func TestHintAfterPodDeleted(t *testing.T) {
 	}{
 		{"unscheduled pod", wanting(tcp(8080)), wanting(tcp(8080)), fwk.QueueSkip},
 		{"nominated pod", wanting(tcp(8080)), nominated(wanting(tcp(8080))), fwk.Queue},
-		{"no host port", wanting(tcp(8080)), placed(fixture.Pod("d", fixture.Container())), fwk.QueueSkip},
+		{"no host port", wanting(tcp(8080)), placed(objects.Pod("d").Container("a").Build()), fwk.QueueSkip},
 		{"unrelated port", wanting(tcp(8080)), placed(wanting(tcp(9090))), fwk.QueueSkip},
 		{"unrelated protocol", wanting(tcp(8080)), placed(wanting(port("", v1.ProtocolUDP, 8080))), fwk.QueueSkip},
 		{"released port", wanting(tcp(8080)), placed(wanting(tcp(8080))), fwk.Queue},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func port(ip string, protocol v1.Protocol, number int32) v1.ContainerPort {
@@ -33,14 +34,14 @@ func initial(pod *v1.Pod) []v1.Container { return pod.Spec.InitContainers }
 
 // wanting returns a pod with one container with the given host ports.
 func wanting(ports ...v1.ContainerPort) *v1.Pod {
-	return fixture.Pod("wanting", fixture.Container(), in(regular, ports...))
+	return objects.Pod("wanting").Container("a").With(in(regular, ports...)).Build()
 }
 
 func TestPreFilterAndFilter(t *testing.T) {
 	inUse := fwk.NewStatus(fwk.Unschedulable, "node(s) didn't have free ports for the requested pod ports")
 	skip := fwk.NewStatus(fwk.Skip)
-	withSidecar := fixture.Pod("sidecar", fixture.Container(), fixture.Sidecar(), in(initial, tcp(8001)))
-	withInit := fixture.Pod("init", fixture.Container(), fixture.InitContainer(), in(initial, tcp(8001)))
+	withSidecar := objects.Pod("sidecar").Container("a").Sidecar("sidecar").With(in(initial, tcp(8001))).Build()
+	withInit := objects.Pod("init").Container("a").InitContainer("init").With(in(initial, tcp(8001))).Build()
 
 	tests := []struct {
 		name          string
@@ -49,7 +50,7 @@ func TestPreFilterAndFilter(t *testing.T) {
 		wantPreFilter *fwk.Status
 		wantFilter    *fwk.Status
 	}{
-		{name: "skip when no ports", pod: fixture.Pod("p", fixture.Container()), wantPreFilter: skip},
+		{name: "skip when no ports", pod: objects.Pod("p").Container("a").Build(), wantPreFilter: skip},
 		{name: "skip when only container ports", pod: wanting(v1.ContainerPort{ContainerPort: 80}), wantPreFilter: skip},
 		{name: "nothing on the node", pod: wanting(tcp(8080))},
 		{name: "another port", pod: wanting(tcp(8080)), onNode: []*v1.Pod{wanting(tcp(9090))}},
@@ -105,7 +106,7 @@ func TestPreFilterAndFilter(t *testing.T) {
 			if !status.IsSuccess() {
 				return
 			}
-			nodeInfo := fixture.NodeInfo(fixture.Node("n"), tt.onNode...)
+			nodeInfo := fixture.NodeInfo(objects.Node("n").Build(), tt.onNode...)
 			fixture.CheckStatus(t, pl.Filter(t.Context(), state, tt.pod, nodeInfo), tt.wantFilter)
 			fixture.CheckStatus(t, pl.Filter(t.Context(), state.Clone(), tt.pod, nodeInfo), tt.wantFilter)
 		})
@@ -113,7 +114,7 @@ func TestPreFilterAndFilter(t *testing.T) {
 }
 
 func TestFilterWithoutPreFilter(t *testing.T) {
-	status := (&plugin{}).Filter(t.Context(), framework.NewCycleState(), wanting(tcp(8080)), fixture.NodeInfo(fixture.Node("n")))
+	status := (&plugin{}).Filter(t.Context(), framework.NewCycleState(), wanting(tcp(8080)), fixture.NodeInfo(objects.Node("n").Build()))
 	if !status.IsError() {
 		t.Errorf("got status %v, want Error", status.Code())
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 const gpu = "example.com/gpu"
@@ -34,7 +35,7 @@ func newPlugin(tb testing.TB, args apiruntime.Object, dra fwk.SharedDRAManager) 
 	return built.(*plugin)
 }
 
-func requests(pairs ...string) *v1.Pod { return fixture.Pod("p", fixture.Container(pairs...)) }
+func requests(pairs ...string) *v1.Pod { return objects.Pod("p").Container("a", pairs...).Build() }
 
 func TestNew(t *testing.T) {
 	tests := []struct {
@@ -74,7 +75,7 @@ func TestPreScore(t *testing.T) {
 		{"only another resource requested: skip", nil, requests(gpu, "1"), fwk.Skip},
 		{"one of the resources requested", nil, requests("cpu", "1m"), fwk.Success},
 		{"configured resource requested", balancing("cpu", gpu), requests(gpu, "1"), fwk.Success},
-		{"pod-level request", nil, fixture.Pod("p", fixture.Container(), fixture.PodLevel("cpu", "1")), fwk.Success},
+		{"pod-level request", nil, objects.Pod("p").Container("a").PodRequests("cpu", "1").Build(), fwk.Success},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -133,7 +134,7 @@ func scoreCases() []scoreCase {
 		// Pod-level requests count: 0.5 and 0.5.
 		{
 			"pod-level requests", nil,
-			fixture.Pod("p", fixture.Container("cpu", "1"), fixture.PodLevel("cpu", "2", "memory", "500")),
+			objects.Pod("p").Container("a", "cpu", "1").PodRequests("cpu", "2", "memory", "500").Build(),
 			[]string{"cpu", "4", "memory", "1000"}, nil, 75,
 		},
 		// 0.5, 0.5, 0.5.
@@ -165,7 +166,7 @@ func TestScore(t *testing.T) {
 	for _, tt := range scoreCases() {
 		t.Run(tt.name, func(t *testing.T) {
 			pl, state := newPlugin(t, tt.args, nil), framework.NewCycleState()
-			nodeInfo := fixture.NodeInfo(fixture.Node("n", fixture.Allocatable(tt.node...)))
+			nodeInfo := fixture.NodeInfo(objects.Node("n").Allocatable(tt.node...).Build())
 			if tt.onNode != nil {
 				nodeInfo.AddPod(tt.onNode)
 			}
@@ -182,7 +183,7 @@ func TestScore(t *testing.T) {
 }
 
 func TestScoreNothingRequestedWithoutPreScore(t *testing.T) {
-	nodeInfo := fixture.NodeInfo(fixture.Node("n", fixture.Allocatable("cpu", "4")))
+	nodeInfo := fixture.NodeInfo(objects.Node("n").Allocatable("cpu", "4").Build())
 	got, status := newPlugin(t, nil, nil).Score(t.Context(), framework.NewCycleState(), requests(), nodeInfo)
 	fixture.CheckStatus(t, status, nil)
 	if got != 0 {
@@ -204,7 +205,7 @@ func BenchmarkScore(b *testing.B) {
 	ctx, pod := b.Context(), requests("cpu", "1", "memory", "1Gi")
 	pl, state := newPlugin(b, nil, nil), framework.NewCycleState()
 	pl.PreScore(ctx, state, pod, nil)
-	nodeInfo := fixture.NodeInfo(fixture.Node("n", fixture.Allocatable("cpu", "4", "memory", "8Gi")), requests("cpu", "1"))
+	nodeInfo := fixture.NodeInfo(objects.Node("n").Allocatable("cpu", "4", "memory", "8Gi").Build(), requests("cpu", "1"))
 	b.ReportAllocs()
 	for b.Loop() {
 		_, _ = pl.Score(ctx, state, pod, nodeInfo)

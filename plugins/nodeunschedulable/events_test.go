@@ -10,10 +10,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestHintAfterNodeChange(t *testing.T) {
-	open, closed := fixture.Node("n"), fixture.Node("n", fixture.Cordoned)
+	open, closed := objects.Node("n").Build(), objects.Node("n").Unschedulable().Build()
 	tests := []struct {
 		name     string
 		old, new *v1.Node
@@ -33,20 +34,20 @@ func TestHintAfterNodeChange(t *testing.T) {
 			if tt.old != nil {
 				old = tt.old
 			}
-			fixture.CheckHint(t, hint, fixture.Pod("p"), old, tt.new, tt.want)
+			fixture.CheckHint(t, hint, objects.Pod("p").Build(), old, tt.new, tt.want)
 		})
 	}
 	t.Run("tolerations of the pod are not consulted", func(t *testing.T) {
-		fixture.CheckHint(t, hint, fixture.Pod("p", toleratingCordon), nil, closed, fwk.QueueSkip)
+		fixture.CheckHint(t, hint, objects.Pod("p").With(toleratingCordon).Build(), nil, closed, fwk.QueueSkip)
 	})
 	t.Run("wrong and absent objects", func(t *testing.T) {
-		fixture.CheckHintObjects(t, hint, fixture.Pod("p"), nil)
+		fixture.CheckHintObjects(t, hint, objects.Pod("p").Build(), nil)
 	})
 }
 
 func TestHintAfterTolerationAdded(t *testing.T) {
-	plain, tolerating := fixture.Pod("p"), fixture.Pod("p", toleratingCordon)
-	other := fixture.Pod("p", fixture.Tolerating(v1.Toleration{Key: "other", Operator: v1.TolerationOpExists}))
+	plain, tolerating := objects.Pod("p").Build(), objects.Pod("p").With(toleratingCordon).Build()
+	other := objects.Pod("p").Toleration(v1.Toleration{Key: "other", Operator: v1.TolerationOpExists}).Build()
 
 	hint := fixture.Hint(t, &plugin{}, fwk.TargetPod, fwk.UpdatePodToleration)
 	t.Run("tolerates the cordon now", func(t *testing.T) {

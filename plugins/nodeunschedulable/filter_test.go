@@ -11,6 +11,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // toleratingCordon lets a pod go to cordoned nodes.
@@ -34,16 +35,16 @@ func TestFilter(t *testing.T) {
 		node *v1.Node
 		want *fwk.Status
 	}{
-		{"unschedulable node", fixture.Pod("p"), fixture.Node("n", fixture.Cordoned), cordoned},
-		{"normal node", fixture.Pod("p"), fixture.Node("n"), nil},
-		{"tolerated", fixture.Pod("p", toleratingCordon), fixture.Node("n", fixture.Cordoned), nil},
+		{"unschedulable node", objects.Pod("p").Build(), objects.Node("n").Unschedulable().Build(), cordoned},
+		{"normal node", objects.Pod("p").Build(), objects.Node("n").Build(), nil},
+		{"tolerated", objects.Pod("p").With(toleratingCordon).Build(), objects.Node("n").Unschedulable().Build(), nil},
 		{
 			"tolerates everything",
-			fixture.Pod("p", fixture.Tolerating(v1.Toleration{Operator: v1.TolerationOpExists})),
-			fixture.Node("n", fixture.Cordoned), nil,
+			objects.Pod("p").Toleration(v1.Toleration{Operator: v1.TolerationOpExists}).Build(),
+			objects.Node("n").Unschedulable().Build(), nil,
 		},
-		{"tolerates another effect", fixture.Pod("p", otherEffect), fixture.Node("n", fixture.Cordoned), cordoned},
-		{"tolerates another value", fixture.Pod("p", withValue), fixture.Node("n", fixture.Cordoned), cordoned},
+		{"tolerates another effect", objects.Pod("p").With(otherEffect).Build(), objects.Node("n").Unschedulable().Build(), cordoned},
+		{"tolerates another value", objects.Pod("p").With(withValue).Build(), objects.Node("n").Unschedulable().Build(), cordoned},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -10,10 +10,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestSignPod(t *testing.T) {
-	pod := fixture.Pod("p", toleratingCordon)
+	pod := objects.Pod("p").With(toleratingCordon).Build()
 	fragments, status := (&plugin{}).SignPod(t.Context(), pod)
 	fixture.CheckStatus(t, status, nil)
 	want := []fwk.SignFragment{{Key: fwk.TolerationsSignerName, Value: pod.Spec.Tolerations}}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestHintAfterCSINodeUpdated(t *testing.T) {
@@ -73,12 +74,12 @@ func TestHintAfterPodDeleted(t *testing.T) {
 		deleted *v1.Pod
 		want    fwk.QueueingHint
 	}{
-		{"no volumes", placed(fixture.Pod("d")), fwk.QueueSkip},
+		{"no volumes", placed(objects.Pod("d").Build()), fwk.QueueSkip},
 		{"volumes that don't count", placed(inline(emptyDir())), fwk.QueueSkip},
 		{"claim", placed(claiming("x")), fwk.Queue},
 		{"claim, not scheduled", claiming("x"), fwk.QueueSkip},
 		{"claim, nominated", nominated(claiming("x")), fwk.Queue},
-		{"ephemeral volume", placed(fixture.Pod("d", fixture.Ephemeral("e"))), fwk.Queue},
+		{"ephemeral volume", placed(objects.Pod("d").EphemeralVolume("e").Build()), fwk.Queue},
 		{"migrated inline volume", placed(inline(inlineEBS("x"))), fwk.Queue},
 		{"pod of another namespace", placed(elsewhere(claiming("x"))), fwk.Queue},
 	}
@@ -88,21 +89,21 @@ func TestHintAfterPodDeleted(t *testing.T) {
 			fixture.CheckHint(t, hint, claiming("c"), tt.deleted, nil, tt.want)
 		})
 	}
-	fixture.CheckHintObjects(t, hint, claiming("c"), placed(fixture.Pod("d")))
+	fixture.CheckHintObjects(t, hint, claiming("c"), placed(objects.Pod("d").Build()))
 	fixture.CheckHintObjects(t, hint, claiming("c"), placed(claiming("x")))
 }
 
 func TestHintAfterClaimAdded(t *testing.T) {
-	foreign := fixture.Claim("c", func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" })
+	foreign := objects.PersistentVolumeClaim("c").With(func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" }).Build()
 	tests := []struct {
 		name  string
 		pod   *v1.Pod
 		added *v1.PersistentVolumeClaim
 		want  fwk.QueueingHint
 	}{
-		{"named claim", claiming("b", "c"), fixture.Claim("c"), fwk.Queue},
-		{"claim of an ephemeral volume", fixture.Pod("p", fixture.Ephemeral("e")), fixture.Claim("p-e"), fwk.Queue},
-		{"another claim", claiming("b"), fixture.Claim("c"), fwk.QueueSkip},
+		{"named claim", claiming("b", "c"), objects.PersistentVolumeClaim("c").Build(), fwk.Queue},
+		{"claim of an ephemeral volume", objects.Pod("p").EphemeralVolume("e").Build(), objects.PersistentVolumeClaim("p-e").Build(), fwk.Queue},
+		{"another claim", claiming("b"), objects.PersistentVolumeClaim("c").Build(), fwk.QueueSkip},
 		{"another namespace", claiming("c"), foreign, fwk.QueueSkip},
 	}
 	hint := fixture.Hint(t, newPlugin(t), fwk.PersistentVolumeClaim, fwk.Add)
@@ -117,7 +118,7 @@ func TestHintAfterClaimAdded(t *testing.T) {
 // A claim may get a volume that does not count.
 func TestHintAfterClaimUpdated(t *testing.T) {
 	hint := fixture.Hint(t, newPlugin(t), fwk.PersistentVolumeClaim, fwk.Update)
-	unbound, bound := fixture.Claim("c"), fixture.Claim("c")
+	unbound, bound := objects.PersistentVolumeClaim("c").Build(), objects.PersistentVolumeClaim("c").Build()
 	bound.Spec.VolumeName = "v"
 	fixture.CheckHint(t, hint, claiming("b", "c"), unbound, bound, fwk.Queue)
 	fixture.CheckHint(t, hint, claiming("b", "c"), bound, bound, fwk.QueueSkip)
@@ -133,8 +134,8 @@ func TestHintAfterDetached(t *testing.T) {
 		{"claim, whatever its driver", claiming("c"), fwk.Queue},
 		{"inline volume of the driver", inline(emptyDir(), inlineEBS("x")), fwk.Queue},
 		{"inline volume of another driver", inline(inlineVSphere()), fwk.QueueSkip},
-		{"ephemeral volume", fixture.Pod("p", fixture.Ephemeral("e")), fwk.Queue},
-		{"no volumes", fixture.Pod("p"), fwk.QueueSkip},
+		{"ephemeral volume", objects.Pod("p").EphemeralVolume("e").Build(), fwk.Queue},
+		{"no volumes", objects.Pod("p").Build(), fwk.QueueSkip},
 	}
 	hint := fixture.Hint(t, newPlugin(t), fwk.VolumeAttachment, fwk.Delete)
 	for _, tt := range tests {

@@ -13,6 +13,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func full() *fwk.Status {
@@ -27,12 +28,12 @@ func TestPreFilter(t *testing.T) {
 		pod  *v1.Pod
 		want *fwk.Status
 	}{
-		{"skip: no volumes", fixture.Pod("p"), skip},
+		{"skip: no volumes", objects.Pod("p").Build(), skip},
 		{"skip: volumes that are not attached", inline(emptyDir(), v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}), skip},
 		{"skip: inline CSI volume", inline(csi), skip},
 		{"claim", claiming("c"), nil},
 		{"claim after others", inline(emptyDir(), claiming("c").Spec.Volumes[0].VolumeSource), nil},
-		{"ephemeral", fixture.Pod("p", fixture.Ephemeral("e")), nil},
+		{"ephemeral", objects.Pod("p").EphemeralVolume("e").Build(), nil},
 		{"migrated inline volume", inline(inlineEBS("d")), nil},
 		{"inline volume of a driver that has not taken over", inline(inlineVSphere()), nil},
 	} {
@@ -49,16 +50,16 @@ func TestPreFilter(t *testing.T) {
 func TestLimits(t *testing.T) {
 	two, three := csiNode(limit{ebsDriver, 2}), csiNode(limit{ebsDriver, 3})
 	abc := bound(ebsDriver, "a", "b", "c")
-	inlineHandle := fixture.PersistentVolume("pv", fixture.CSIDisk(ebsDriver, "a"))
+	inlineHandle := objects.PersistentVolume("pv").CSI(ebsDriver, "a").Build()
 	tests := []struct {
-		name    string
-		pod     *v1.Pod
-		onNode  []*v1.Pod
-		csiNode *storagev1.CSINode
-		objects []apiruntime.Object
-		want    *fwk.Status
+		name     string
+		pod      *v1.Pod
+		onNode   []*v1.Pod
+		csiNode  *storagev1.CSINode
+		existing []apiruntime.Object
+		want     *fwk.Status
 	}{
-		{"no volumes", fixture.Pod("p"), []*v1.Pod{other("a")}, csiNode(limit{ebsDriver, 0}), abc, nil},
+		{"no volumes", objects.Pod("p").Build(), []*v1.Pod{other("a")}, csiNode(limit{ebsDriver, 0}), abc, nil},
 		{"limit not reached", claiming("a"), nil, two, abc, nil},
 		{"limit just reached", claiming("a"), []*v1.Pod{other("b")}, two, abc, nil},
 		{"limit exceeded", claiming("a"), []*v1.Pod{other("b", "c")}, two, abc, full()},
@@ -81,7 +82,7 @@ func TestLimits(t *testing.T) {
 		{"shared claim counts once: in the pod", claiming("a", "a", "b"), nil, two, abc, nil},
 		{
 			"two claims of one disk count once", claiming("a", "a2"), nil, csiNode(limit{ebsDriver, 1}),
-			append(bound(ebsDriver, "a"), fixture.Claim("a2", fixture.ClaimBound("pv")), inlineHandle), nil,
+			append(bound(ebsDriver, "a"), objects.PersistentVolumeClaim("a2").Bound("pv").Build(), inlineHandle), nil,
 		},
 		{
 			"claims of another namespace are others", claiming("a"), []*v1.Pod{elsewhere(other("a", "b"))}, csiNode(limit{ebsDriver, 1}),
@@ -91,13 +92,13 @@ func TestLimits(t *testing.T) {
 		{
 			"volume of no driver does not count", claiming("nfs"), nil, csiNode(limit{ebsDriver, 0}),
 			[]apiruntime.Object{
-				fixture.Claim("nfs", fixture.ClaimBound("nfs")),
-				fixture.PersistentVolume("nfs", inTree(v1.PersistentVolumeSource{NFS: &v1.NFSVolumeSource{}})),
+				objects.PersistentVolumeClaim("nfs").Bound("nfs").Build(),
+				objects.PersistentVolume("nfs").With(inTree(v1.PersistentVolumeSource{NFS: &v1.NFSVolumeSource{}})).Build(),
 			}, nil,
 		},
 		{
 			"volume without a handle does not count", claiming("a"), nil, csiNode(limit{ebsDriver, 0}),
-			[]apiruntime.Object{fixture.Claim("a", fixture.ClaimBound("a")), fixture.PersistentVolume("a", fixture.CSIDisk(ebsDriver, ""))}, nil,
+			[]apiruntime.Object{objects.PersistentVolumeClaim("a").Bound("a").Build(), objects.PersistentVolume("a").CSI(ebsDriver, "").Build()}, nil,
 		},
 
 		{"missing claim", claiming("gone"), nil, three, nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable,
@@ -126,15 +127,15 @@ func TestLimits(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			objects := tt.objects
+			existing := tt.existing
 			if tt.csiNode != nil {
-				objects = append(slices.Clone(objects), tt.csiNode)
+				existing = append(slices.Clone(existing), tt.csiNode)
 			}
-			nodeInfo := fixture.NodeInfo(fixture.Node("n"), tt.onNode...)
-			fixture.CheckStatus(t, newPlugin(t, objects...).Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
+			nodeInfo := fixture.NodeInfo(objects.Node("n").Build(), tt.onNode...)
+			fixture.CheckStatus(t, newPlugin(t, existing...).Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
 
 			if tt.csiNode != nil {
-				handle := &fixture.Handle{Informers: fixture.Informers(t, tt.objects...), CSI: fixture.CSINodes{Node: tt.csiNode}}
+				handle := &fixture.Handle{Informers: fixture.Informers(t, tt.existing...), CSI: fixture.CSINodes{Node: tt.csiNode}}
 				t.Run("CSINode from the CSI manager", func(t *testing.T) {
 					fixture.CheckStatus(t, buildPlugin(t, handle).Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
 				})
@@ -156,15 +157,15 @@ func TestUnboundClaims(t *testing.T) {
 	class := func(name, provisioner string) *storagev1.StorageClass {
 		return fixture.StorageClass(name, storagev1.VolumeBindingWaitForFirstConsumer, provisionedBy(provisioner))
 	}
-	objects := append(bound(ebsDriver, "a"),
+	existing := append(bound(ebsDriver, "a"),
 		class("csi", ebsDriver), class("in-tree", "kubernetes.io/aws-ebs"), class("vsphere", "kubernetes.io/vsphere-volume"), class("nobody", ""),
-		fixture.Claim("new", fixture.ClaimClass("csi")), fixture.Claim("new2", fixture.ClaimClass("csi")),
-		fixture.Claim("migrated", fixture.ClaimClass("in-tree")),
-		fixture.Claim("not-migrated", fixture.ClaimClass("vsphere")),
-		fixture.Claim("by-nobody", fixture.ClaimClass("nobody")),
-		fixture.Claim("invalid-volume", fixture.ClaimClass("csi"), fixture.ClaimBound("gone")),
-		fixture.Claim("missing-class", fixture.ClaimClass("gone")),
-		fixture.Claim("no-class"),
+		objects.PersistentVolumeClaim("new").StorageClass("csi").Build(), objects.PersistentVolumeClaim("new2").StorageClass("csi").Build(),
+		objects.PersistentVolumeClaim("migrated").StorageClass("in-tree").Build(),
+		objects.PersistentVolumeClaim("not-migrated").StorageClass("vsphere").Build(),
+		objects.PersistentVolumeClaim("by-nobody").StorageClass("nobody").Build(),
+		objects.PersistentVolumeClaim("invalid-volume").StorageClass("csi").Bound("gone").Build(),
+		objects.PersistentVolumeClaim("missing-class").StorageClass("gone").Build(),
+		objects.PersistentVolumeClaim("no-class").Build(),
 	)
 	tests := []struct {
 		name   string
@@ -187,21 +188,21 @@ func TestUnboundClaims(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pl := newPlugin(t, append(slices.Clone(objects), csiNode(limit{ebsDriver, tt.limit}))...)
-			nodeInfo := fixture.NodeInfo(fixture.Node("n"), tt.onNode...)
+			pl := newPlugin(t, append(slices.Clone(existing), csiNode(limit{ebsDriver, tt.limit}))...)
+			nodeInfo := fixture.NodeInfo(objects.Node("n").Build(), tt.onNode...)
 			fixture.CheckStatus(t, pl.Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
 		})
 	}
 }
 
 func TestMigration(t *testing.T) {
-	inTreeVolume := fixture.PersistentVolume("in-tree", inTree(v1.PersistentVolumeSource{AWSElasticBlockStore: ebsDisk("disk")}))
-	sameDisk := fixture.PersistentVolume("csi", fixture.CSIDisk(ebsDriver, "disk"))
-	broken := fixture.PersistentVolume("broken", inTree(v1.PersistentVolumeSource{AWSElasticBlockStore: ebsDisk("aws://zone/disk")}))
-	vsphere := fixture.PersistentVolume("vsphere", inTree(v1.PersistentVolumeSource{VsphereVolume: inlineVSphere().VsphereVolume}))
-	objects := append(bound(ebsDriver, "a"), inTreeVolume, sameDisk, broken, vsphere,
-		fixture.Claim("in-tree", fixture.ClaimBound("in-tree")), fixture.Claim("csi", fixture.ClaimBound("csi")),
-		fixture.Claim("broken", fixture.ClaimBound("broken")), fixture.Claim("vsphere", fixture.ClaimBound("vsphere")))
+	inTreeVolume := objects.PersistentVolume("in-tree").With(inTree(v1.PersistentVolumeSource{AWSElasticBlockStore: ebsDisk("disk")})).Build()
+	sameDisk := objects.PersistentVolume("csi").CSI(ebsDriver, "disk").Build()
+	broken := objects.PersistentVolume("broken").With(inTree(v1.PersistentVolumeSource{AWSElasticBlockStore: ebsDisk("aws://zone/disk")})).Build()
+	vsphere := objects.PersistentVolume("vsphere").With(inTree(v1.PersistentVolumeSource{VsphereVolume: inlineVSphere().VsphereVolume})).Build()
+	existing := append(bound(ebsDriver, "a"), inTreeVolume, sameDisk, broken, vsphere,
+		objects.PersistentVolumeClaim("in-tree").Bound("in-tree").Build(), objects.PersistentVolumeClaim("csi").Bound("csi").Build(),
+		objects.PersistentVolumeClaim("broken").Bound("broken").Build(), objects.PersistentVolumeClaim("vsphere").Bound("vsphere").Build())
 	vsphereDriver := "csi.vsphere.vmware.com"
 	tests := []struct {
 		name    string
@@ -227,45 +228,45 @@ func TestMigration(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			known := slices.Clone(objects)
+			known := slices.Clone(existing)
 			if tt.csiNode != nil {
 				known = append(known, tt.csiNode)
 			}
-			nodeInfo := fixture.NodeInfo(fixture.Node("n"), tt.onNode...)
+			nodeInfo := fixture.NodeInfo(objects.Node("n").Build(), tt.onNode...)
 			fixture.CheckStatus(t, newPlugin(t, known...).Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
 		})
 	}
 }
 
 func TestEphemeralVolumes(t *testing.T) {
-	owner := fixture.Pod("p", fixture.Ephemeral("e"))
+	owner := objects.Pod("p").EphemeralVolume("e").Build()
 	class := fixture.StorageClass("csi", storagev1.VolumeBindingImmediate, func(class *storagev1.StorageClass) { class.Provisioner = ebsDriver })
-	boundClaim := fixture.Claim("p-e", fixture.ClaimOf(owner), fixture.ClaimBound("disk"))
-	disk := fixture.PersistentVolume("disk", fixture.CSIDisk(ebsDriver, "disk"))
-	stranger := fixture.Claim("p-e", fixture.ClaimBound("disk"))
+	boundClaim := objects.PersistentVolumeClaim("p-e").Owner(owner).Bound("disk").Build()
+	disk := objects.PersistentVolume("disk").CSI(ebsDriver, "disk").Build()
+	stranger := objects.PersistentVolumeClaim("p-e").Bound("disk").Build()
 	notOwner := fwk.NewStatus(fwk.Error, "PVC default/p-e was not created for pod default/p (pod is not owner)")
 	tests := []struct {
-		name    string
-		pod     *v1.Pod
-		onNode  []*v1.Pod
-		limit   int32
-		objects []apiruntime.Object
-		want    *fwk.Status
+		name     string
+		pod      *v1.Pod
+		onNode   []*v1.Pod
+		limit    int32
+		existing []apiruntime.Object
+		want     *fwk.Status
 	}{
 		{"missing", owner, nil, 1, nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable,
 			`looking up PVC default/p-e: persistentvolumeclaim "p-e" not found`)},
 		{"not owned", owner, nil, 1, []apiruntime.Object{stranger, disk}, notOwner},
 		{"not owned, of a pod on the node", claiming("a"), []*v1.Pod{owner}, 2, append(bound(ebsDriver, "a"), stranger, disk), notOwner},
 		{"missing, of a pod on the node", claiming("a"), []*v1.Pod{owner}, 1, bound(ebsDriver, "a"), nil},
-		{"unbound, fits", owner, nil, 1, []apiruntime.Object{fixture.Claim("p-e", fixture.ClaimOf(owner), fixture.ClaimClass("csi")), class}, nil},
-		{"unbound, limit exceeded", owner, nil, 0, []apiruntime.Object{fixture.Claim("p-e", fixture.ClaimOf(owner), fixture.ClaimClass("csi")), class}, full()},
+		{"unbound, fits", owner, nil, 1, []apiruntime.Object{objects.PersistentVolumeClaim("p-e").Owner(owner).StorageClass("csi").Build(), class}, nil},
+		{"unbound, limit exceeded", owner, nil, 0, []apiruntime.Object{objects.PersistentVolumeClaim("p-e").Owner(owner).StorageClass("csi").Build(), class}, full()},
 		{"bound, fits", owner, nil, 1, []apiruntime.Object{boundClaim, disk}, nil},
 		{"bound, limit exceeded", owner, []*v1.Pod{other("a")}, 1, append(bound(ebsDriver, "a"), boundClaim, disk), full()},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pl := newPlugin(t, append(slices.Clone(tt.objects), csiNode(limit{ebsDriver, tt.limit}))...)
-			nodeInfo := fixture.NodeInfo(fixture.Node("n"), tt.onNode...)
+			pl := newPlugin(t, append(slices.Clone(tt.existing), csiNode(limit{ebsDriver, tt.limit}))...)
+			nodeInfo := fixture.NodeInfo(objects.Node("n").Build(), tt.onNode...)
 			fixture.CheckStatus(t, pl.Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
 		})
 	}
@@ -291,11 +292,11 @@ func TestDriverNotInstalled(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			objects := append(bound(ebsDriver, "a"), tt.driver)
+			existing := append(bound(ebsDriver, "a"), tt.driver)
 			if tt.csiNode != nil {
-				objects = append(objects, tt.csiNode)
+				existing = append(existing, tt.csiNode)
 			}
-			status := newPlugin(t, objects...).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(fixture.Node("n")))
+			status := newPlugin(t, existing...).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(objects.Node("n").Build()))
 			fixture.CheckStatus(t, status, tt.want)
 		})
 	}
@@ -308,8 +309,8 @@ func TestMissingDriversAreAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixture.CheckStatus(t, pl.(fwk.FilterPlugin).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(fixture.Node("n"))), nil)
-	fixture.CheckStatus(t, buildPlugin(t, handle).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(fixture.Node("n"))),
+	fixture.CheckStatus(t, pl.(fwk.FilterPlugin).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(objects.Node("n").Build())), nil)
+	fixture.CheckStatus(t, buildPlugin(t, handle).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(objects.Node("n").Build())),
 		fwk.NewStatus(fwk.Unschedulable, "ebs.csi.aws.com CSI driver is not installed on the node"))
 	if _, err := NewWithMissingDrivers(t.Context(), nil, &fixture.Handle{}); err == nil {
 		t.Error("no error without informers")
@@ -320,7 +321,7 @@ func TestSecondProfile(t *testing.T) {
 	handle := &fixture.Handle{Informers: fixture.Informers(t, append(bound(ebsDriver, "a", "b"),
 		csiNode(limit{ebsDriver, 1}), attachment(ebsDriver, "b"))...)}
 	for range 2 {
-		status := buildPlugin(t, handle).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(fixture.Node("n")))
+		status := buildPlugin(t, handle).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(objects.Node("n").Build()))
 		fixture.CheckStatus(t, status, full())
 	}
 }

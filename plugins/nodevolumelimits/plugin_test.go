@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 const (
@@ -21,9 +22,9 @@ const (
 	gceDriver = "pd.csi.storage.gke.io"
 )
 
-func newPlugin(tb testing.TB, objects ...apiruntime.Object) *plugin {
+func newPlugin(tb testing.TB, existing ...apiruntime.Object) *plugin {
 	tb.Helper()
-	return buildPlugin(tb, &fixture.Handle{Informers: fixture.Informers(tb, objects...)})
+	return buildPlugin(tb, &fixture.Handle{Informers: fixture.Informers(tb, existing...)})
 }
 
 func buildPlugin(tb testing.TB, handle *fixture.Handle) *plugin {
@@ -85,12 +86,12 @@ func csiDriver(name string, prevent bool) *storagev1.CSIDriver {
 
 // bound returns claims, each bound to a volume of the driver with the same name and handle.
 func bound(driver string, names ...string) []apiruntime.Object {
-	var objects []apiruntime.Object
+	var existing []apiruntime.Object
 	for _, name := range names {
-		objects = append(objects,
-			fixture.Claim(name, fixture.ClaimBound(name)), fixture.PersistentVolume(name, fixture.CSIDisk(driver, name)))
+		existing = append(existing,
+			objects.PersistentVolumeClaim(name).Bound(name).Build(), objects.PersistentVolume(name).CSI(driver, name).Build())
 	}
-	return objects
+	return existing
 }
 
 // inTree makes a volume one of an in-tree plugin.
@@ -104,7 +105,7 @@ func ebsDisk(id string) *v1.AWSElasticBlockStoreVolumeSource {
 
 // inline returns pod p with the given inline volumes.
 func inline(sources ...v1.VolumeSource) *v1.Pod {
-	pod := fixture.Pod("p")
+	pod := objects.Pod("p").Build()
 	for _, source := range sources {
 		fixture.Volume("inline", source)(pod)
 	}
@@ -120,7 +121,11 @@ func inlineVSphere() v1.VolumeSource {
 
 func emptyDir() v1.VolumeSource { return v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}} }
 
-func claiming(claims ...string) *v1.Pod { return fixture.Pod("p", fixture.Claiming(claims...)) }
+func claiming(claims ...string) *v1.Pod {
+	return objects.Pod("p").PersistentVolumeClaim(claims...).Build()
+}
 
 // other returns a pod that is not the one to be scheduled.
-func other(claims ...string) *v1.Pod { return fixture.Pod("other", fixture.Claiming(claims...)) }
+func other(claims ...string) *v1.Pod {
+	return objects.Pod("other").PersistentVolumeClaim(claims...).Build()
+}

@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestSignPod(t *testing.T) {
@@ -24,7 +25,7 @@ func TestSignPod(t *testing.T) {
 }
 
 func TestHintClass(t *testing.T) {
-	ephemeral := func(pod, volume string) *v1.Pod { return fixture.Pod(pod, fixture.Ephemeral(volume)) }
+	ephemeral := func(pod, volume string) *v1.Pod { return objects.Pod(pod).EphemeralVolume(volume).Build() }
 	tests := []struct {
 		name  string
 		a, b  *v1.Pod
@@ -32,7 +33,7 @@ func TestHintClass(t *testing.T) {
 	}{
 		{"same claims in another order", claiming("a", "b"), claiming("b", "a"), true},
 		{"same inline volume", inline(inlineEBS("a")), inline(inlineEBS("a")), true},
-		{"volumes that don't count", claiming("a"), fixture.Pod("q", fixture.Claiming("a"), fixture.Volume("tmp", emptyDir())), true},
+		{"volumes that don't count", claiming("a"), objects.Pod("q").PersistentVolumeClaim("a").Volume("tmp", emptyDir()).Build(), true},
 		{"other claim", claiming("a"), claiming("b"), false},
 		{"same claim name in another namespace", claiming("a"), elsewhere(claiming("a")), false},
 		{"other inline volume", inline(inlineEBS("a")), inline(inlineEBS("b")), false},

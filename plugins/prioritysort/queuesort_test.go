@@ -12,12 +12,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestLess(t *testing.T) {
 	entry := func(priority *int32, queuedAt time.Time) fwk.QueuedEntityInfo {
-		pod := fixture.Pod("p", func(pod *v1.Pod) { pod.Spec.Priority = priority })
+		pod := objects.Pod("p").With(func(pod *v1.Pod) { pod.Spec.Priority = priority }).Build()
 		return framework.NewQueuedPodInfo(pod, queuedAt)
 	}
 	early := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -10,14 +10,15 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func gated(names ...string) *v1.Pod {
-	return fixture.Pod("p", func(pod *v1.Pod) {
+	return objects.Pod("p").With(func(pod *v1.Pod) {
 		for _, name := range names {
 			pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: name})
 		}
-	})
+	}).Build()
 }
 
 func TestPreEnqueue(t *testing.T) {

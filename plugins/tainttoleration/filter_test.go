@@ -11,6 +11,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func taint(key, value string, effect v1.TaintEffect) v1.Taint {
@@ -26,11 +27,11 @@ func exists(key string, effect v1.TaintEffect) v1.Toleration {
 }
 
 func pod(tolerations ...v1.Toleration) *v1.Pod {
-	return fixture.Pod("p", fixture.Tolerating(tolerations...))
+	return objects.Pod("p").Toleration(tolerations...).Build()
 }
 
 func node(taints ...v1.Taint) *v1.Node {
-	return fixture.Node("n", fixture.Tainted(taints...))
+	return objects.Node("n").With(func(node *v1.Node) { node.Spec.Taints = append(node.Spec.Taints, taints...) }).Build()
 }
 
 func TestFilter(t *testing.T) {

@@ -19,14 +19,14 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/assumed"
-	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // object returns a claim named c of a version; what tells objects of the same version from each other.
 func object(version, what string) *v1.PersistentVolumeClaim {
-	return fixture.Claim("c", func(claim *v1.PersistentVolumeClaim) {
+	return objects.PersistentVolumeClaim("c").With(func(claim *v1.PersistentVolumeClaim) {
 		claim.ResourceVersion, claim.Spec.VolumeName = version, what
-	})
+	}).Build()
 }
 
 // informer is a shared informer without goroutines, whose handlers are called by whoever changes an object.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/internal/noderesources"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestSign(t *testing.T) {
@@ -27,28 +28,28 @@ func TestSign(t *testing.T) {
 		status  *fwk.Status
 	}{
 		{
-			name: "no requests", pod: fixture.Pod("p", fixture.Container()),
+			name: "no requests", pod: objects.Pod("p").Container("a").Build(),
 			want: `{"MilliCPU":0,"Memory":0,"EphemeralStorage":0,"AllowedPodNumber":0,"ScalarResources":null}`,
 		},
 		{
 			name: "all kinds",
-			pod:  fixture.Pod("p", fixture.Container("cpu", "1500m", "memory", "1Ki", "ephemeral-storage", "5", "example.com/gpu", "2", "pods", "3"), fixture.Overhead("cpu", "1")),
+			pod:  objects.Pod("p").Container("a", "cpu", "1500m", "memory", "1Ki", "ephemeral-storage", "5", "example.com/gpu", "2", "pods", "3").Overhead("cpu", "1").Build(),
 			want: `{"MilliCPU":2500,"Memory":1024,"EphemeralStorage":5,"AllowedPodNumber":0,"ScalarResources":{"example.com/gpu":2}}`,
 		},
 		{
-			name: "pod-level requests", pod: fixture.Pod("p", fixture.Container("cpu", "1"), fixture.PodLevel("cpu", "3")),
+			name: "pod-level requests", pod: objects.Pod("p").Container("a", "cpu", "1").PodRequests("cpu", "3").Build(),
 			want: `{"MilliCPU":3000,"Memory":0,"EphemeralStorage":0,"AllowedPodNumber":0,"ScalarResources":null}`,
 		},
 		{
-			name: "served by devices", pod: fixture.Pod("p", fixture.Container("example.com/gpu", "1")),
+			name: "served by devices", pod: objects.Pod("p").Container("a", "example.com/gpu", "1").Build(),
 			classes: classes, status: refused,
 		},
 		{
-			name: "zero of a resource served by devices", pod: fixture.Pod("p", fixture.Container("example.com/gpu", "0")), classes: classes,
+			name: "zero of a resource served by devices", pod: objects.Pod("p").Container("a", "example.com/gpu", "0").Build(), classes: classes,
 			want: `{"MilliCPU":0,"Memory":0,"EphemeralStorage":0,"AllowedPodNumber":0,"ScalarResources":{"example.com/gpu":0}}`,
 		},
 		{
-			name: "another resource", pod: fixture.Pod("p", fixture.Container("example.com/nic", "1")), classes: classes,
+			name: "another resource", pod: objects.Pod("p").Container("a", "example.com/nic", "1").Build(), classes: classes,
 			want: `{"MilliCPU":0,"Memory":0,"EphemeralStorage":0,"AllowedPodNumber":0,"ScalarResources":{"example.com/nic":1}}`,
 		},
 	}

@@ -15,11 +15,12 @@ import (
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestClaims(t *testing.T) {
-	pod := fixture.Pod("p", fixture.Claiming("c", "d"), fixture.Ephemeral("e"),
-		fixture.Volume("tmp", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}))
+	pod := objects.Pod("p").PersistentVolumeClaim("c", "d").EphemeralVolume("e").
+		Volume("tmp", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}).Build()
 	var names []string
 	for i := range pod.Spec.Volumes {
 		name, ok := podvolumes.ClaimName(pod, &pod.Spec.Volumes[i])
@@ -28,15 +29,15 @@ func TestClaims(t *testing.T) {
 	if diff := cmp.Diff([]string{"c true", "d true", "p-e true", " false"}, names); diff != "" {
 		t.Errorf("names of claims differ (-want +got):\n%s", diff)
 	}
-	foreign := fixture.Claim("d", func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" })
+	foreign := objects.PersistentVolumeClaim("d").With(func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" }).Build()
 	for _, tt := range []struct {
 		claim       *v1.PersistentVolumeClaim
 		names, uses bool
 	}{
-		{fixture.Claim("d"), true, true},
-		{fixture.Claim("p-e"), false, true},
-		{fixture.Claim("x"), false, false},
-		{fixture.Claim(""), false, false},
+		{objects.PersistentVolumeClaim("d").Build(), true, true},
+		{objects.PersistentVolumeClaim("p-e").Build(), false, true},
+		{objects.PersistentVolumeClaim("x").Build(), false, false},
+		{objects.PersistentVolumeClaim("").Build(), false, false},
 		{foreign, false, false},
 	} {
 		if got := podvolumes.Names(pod, tt.claim); got != tt.names {

@@ -8,8 +8,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestDomainsFollowNodes lets nodes come, move and go, and compares with a look at all of them.
@@ -25,12 +28,12 @@ func TestDomainsFollowNodes(t *testing.T) {
 			case 0:
 				nodes.Set(index, nil)
 			case 1:
-				nodes.Set(index, fixture.NodeInfo(fixture.Node(name)))
+				nodes.Set(index, fixture.NodeInfo(objects.Node(name).Build()))
 			case 2:
 				labels["zone"] = ""
 				fallthrough
 			default:
-				nodes.Set(index, fixture.NodeInfo(fixture.Node(name, fixture.NodeLabels(labels))))
+				nodes.Set(index, fixture.NodeInfo(objects.Node(name).With(func(node *v1.Node) { node.Labels = labels }).Build()))
 			}
 			if random.IntN(3) > 0 {
 				check(t, shared.Domains(&nodes, "zone"), &nodes)

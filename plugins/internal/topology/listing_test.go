@@ -12,13 +12,14 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestSlotsOf(t *testing.T) {
 	var nodes fixture.IndexedNodes
-	nodes.Fill([]*framework.NodeInfo{fixture.NodeInfo(fixture.Node("a")), fixture.NodeInfo(fixture.Node("b"))})
+	nodes.Fill([]*framework.NodeInfo{fixture.NodeInfo(objects.Node("a").Build()), fixture.NodeInfo(objects.Node("b").Build())})
 	list, _ := nodes.List()
-	other := []fwk.NodeInfo{list[0], fixture.NodeInfo(fixture.Node("c"))}
+	other := []fwk.NodeInfo{list[0], fixture.NodeInfo(objects.Node("c").Build())}
 	tests := []struct {
 		name     string
 		snapshot fwk.SharedLister
