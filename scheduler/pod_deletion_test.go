@@ -29,7 +29,7 @@ func TestDeletionOfPodsInAnyState(t *testing.T) {
 		{name: "unschedulable", own: true, last: pod, prepare: func(f *fixture, pod *v1.Pod) {
 			f.podAdded(objects.Pod("rival").Requests("cpu", "4").Node("n1").Build())
 			f.park(pod)
-			f.podDeleted(objects.Pod("rival").Requests("cpu", "4").Node("n1").With(foreign).Build()) // its event has woken the pod
+			f.podDeleted(objects.Pod("rival").Requests("cpu", "4").Node("n1").With(ofAnotherScheduler).Build()) // its event has woken the pod
 		}},
 		{name: "in flight", own: true, last: pod, prepare: func(f *fixture, pod *v1.Pod) { f.add(pod); f.Queue().TryPop() }},
 		{name: "assumed", own: true, last: pod, prepare: func(f *fixture, pod *v1.Pod) {
@@ -62,7 +62,7 @@ func TestDeletionOfPodsInAnyState(t *testing.T) {
 			f.podDeleted(clientcache.DeletedFinalStateUnknown{Key: "default/a", Obj: stale})
 		}},
 		{"replaced by another pod", func(f *fixture, last *v1.Pod) {
-			f.podUpdated(last, objects.PodFrom(last).With(foreign).With(func(p *v1.Pod) { p.UID = "second"; p.Spec.NodeName = "" }).Build())
+			f.podUpdated(last, objects.PodFrom(last).With(ofAnotherScheduler).With(func(p *v1.Pod) { p.UID = "second"; p.Spec.NodeName = "" }).Build())
 		}},
 	}
 	for _, state := range states {
@@ -76,8 +76,8 @@ func TestDeletionOfPodsInAnyState(t *testing.T) {
 					f.addNodes("n1")
 					pod, last := pod.DeepCopy(), state.last.DeepCopy()
 					if !own {
-						foreign(pod)
-						foreign(last)
+						ofAnotherScheduler(pod)
+						ofAnotherScheduler(last)
 					}
 					state.prepare(f, pod)
 					f.forget(pod)

@@ -15,7 +15,7 @@ import (
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
-func foreign(pod *v1.Pod) { pod.Spec.SchedulerName = "another-scheduler" }
+func ofAnotherScheduler(pod *v1.Pod) { pod.Spec.SchedulerName = "another-scheduler" }
 
 func TestPodHandlersKeepCacheAndQueue(t *testing.T) {
 	waiting := objects.Pod("a").Requests("cpu", "1").Build()
@@ -27,11 +27,13 @@ func TestPodHandlersKeepCacheAndQueue(t *testing.T) {
 		pool   queue.Pool
 	}{
 		{name: "a new pod is queued", steps: func(f *fixture) { f.podAdded(waiting) }, pool: queue.PoolActive},
-		{name: "another scheduler's pod is not", steps: func(f *fixture) { f.podAdded(objects.Pod("a").Requests("cpu", "1").With(foreign).Build()) }},
+		{name: "another scheduler's pod is not", steps: func(f *fixture) { f.podAdded(objects.Pod("a").Requests("cpu", "1").With(ofAnotherScheduler).Build()) }},
 		{name: "a placed pod is cached", steps: func(f *fixture) { f.podAdded(placed) }, cached: []string{"a@n1"}},
 		{
-			name:   "another scheduler's placed pod is cached",
-			steps:  func(f *fixture) { f.podAdded(objects.Pod("a").Requests("cpu", "1").Node("n1").With(foreign).Build()) },
+			name: "another scheduler's placed pod is cached",
+			steps: func(f *fixture) {
+				f.podAdded(objects.Pod("a").Requests("cpu", "1").Node("n1").With(ofAnotherScheduler).Build())
+			},
 			cached: []string{"a@n1"},
 		},
 		{

@@ -34,7 +34,7 @@ func TestCountsFollowHistory(t *testing.T) {
 			}
 			return pl.(*plugin)
 		}
-		veteran := newPlugin(&fixture.Handle{Snapshot: &h.Nodes})
+		keeping := newPlugin(&fixture.Handle{Snapshot: &h.Nodes})
 		for i := range 150 {
 			h.Step()
 			if random.IntN(10) == 0 {
@@ -42,8 +42,8 @@ func TestCountsFollowHistory(t *testing.T) {
 					Name: pick(random, "a1", "default"), Labels: labelMap("team", pick(random, "a", "b")),
 				}})
 			}
-			newcomer := newPlugin(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Nodes.Infos()}})
-			some, mixed := fixture.CheckDecisions(t, veteran, newcomer, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
+			fresh := newPlugin(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Nodes.Infos()}})
+			some, mixed := fixture.CheckDecisions(t, keeping, fresh, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
 			rejected, between = rejected+some, between+mixed
 		}
 	}

@@ -59,7 +59,7 @@ func TestFilter(t *testing.T) {
 		},
 		{"no terms match nothing", requiring(), nil, notPod()},
 		{"an empty term matches nothing", requiring(v1.NodeSelectorTerm{}), nil, notPod()},
-		{"an empty term beside one that matches", requiring(v1.NodeSelectorTerm{}, term(in("a", "1"))), labels("a", "1"), nil},
+		{"an empty term next to one that matches", requiring(v1.NodeSelectorTerm{}, term(in("a", "1"))), labels("a", "1"), nil},
 		{"an invalid value never matches", requiring(term(in("a", "{{.bad-value.}}"))), labels("a", "{{.bad-value.}}"), notPod()},
 		{
 			"an invalid term does not spoil another", requiring(term(in("a", "{{.bad-value.}}")), term(in("b", "2"))),
@@ -117,7 +117,7 @@ func TestPreFilter(t *testing.T) {
 		{name: "fields with other expressions still narrow", pod: requiring(both(in("a", "1"), nameIn("a"))), nodes: sets.New("a")},
 		{name: "NotIn does not narrow", pod: requiring(fields(nameNotIn("a")))},
 		{name: "conflicting fields", pod: requiring(fields(nameIn("a"), nameIn("b"))), want: conflict},
-		{name: "conflicting fields beside another term", pod: requiring(fields(nameIn("a"), nameIn("b")), fields(nameIn("c"))), nodes: sets.New("c")},
+		{name: "conflicting fields next to another term", pod: requiring(fields(nameIn("a"), nameIn("b")), fields(nameIn("c"))), nodes: sets.New("c")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

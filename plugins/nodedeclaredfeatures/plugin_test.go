@@ -76,7 +76,7 @@ func TestFilter(t *testing.T) {
 		{"the node lacks something", both, declaring(userNamespaces), missing},
 		{"the node has something else", objects.Pod("p").With(usingMountOptions).Build(), declaring(userNamespaces), missing},
 		{"the node declares nothing", objects.Pod("p").With(usingUserNamespaces).Build(), declaring(), missing},
-		{"the node declares what nobody knows", objects.Pod("p").With(usingUserNamespaces).Build(), declaring("Unheard", userNamespaces), nil},
+		{"the node declares an unknown feature", objects.Pod("p").With(usingUserNamespaces).Build(), declaring("Unheard", userNamespaces), nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -113,9 +113,9 @@ func scoreCases() []scoreCase {
 		// The same pod on a larger node: 0.5 and 0.25; deviation 0.125.
 		{"a larger node", nil, requests("cpu", "3", "memory", "5000"), []string{"cpu", "6", "memory", "20000"}, nil, 68},
 		// Before 0.5 and 0: 75. After 0.5 and 0.5: 100. 50 + (50+25)/2 = 87.
-		{"beside a pod, better", nil, requests("memory", "500"), []string{"cpu", "4", "memory", "1000"}, requests("cpu", "2"), 87},
+		{"next to a pod, better", nil, requests("memory", "500"), []string{"cpu", "4", "memory", "1000"}, requests("cpu", "2"), 87},
 		// Before 0.5 and 0: 75. After 1 and 0: 50. 50 + (50-25)/2 = 62.
-		{"beside a pod, worse", nil, requests("cpu", "2"), []string{"cpu", "4", "memory", "1000"}, requests("cpu", "2"), 62},
+		{"next to a pod, worse", nil, requests("cpu", "2"), []string{"cpu", "4", "memory", "1000"}, requests("cpu", "2"), 62},
 		// Before 1 and 0: 50. After 1 and 1: 100. 50 + (50+50)/2 = 100.
 		{"the best", nil, requests("memory", "1000"), []string{"cpu", "4", "memory", "1000"}, requests("cpu", "4"), 100},
 		// Before 0 and 0: 100. After 1 and 0: 50. 50 + (50-50)/2 = 50.
@@ -155,7 +155,7 @@ func scoreCases() []scoreCase {
 		// Before 0, 0, 1: deviation sqrt(2)/3 = 0.4714, int(52.86) = 52. After 0.25, 0, 1 beyond: mean 0.41667, squares
 		// 0.02778+0.17361+0.34028 = 0.54167, /3 = 0.18056, root 0.42492, int(57.51) = 57. 50 + (50+5)/2 = 77.
 		{
-			"three resources, beside a pod", three, requests("cpu", "1", gpu, "1"),
+			"three resources, next to a pod", three, requests("cpu", "1", gpu, "1"),
 			[]string{"cpu", "4", "memory", "1000", gpu, "4"}, requests(gpu, "4"), 77,
 		},
 		{"one resource is always balanced", balancing("cpu"), requests("cpu", "3"), []string{"cpu", "4"}, nil, 75},

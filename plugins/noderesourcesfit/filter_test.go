@@ -37,7 +37,7 @@ func unresolvable(reasons ...string) *fwk.Status {
 	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasons...)
 }
 
-// filterCase asks whether a pod fits beside others.
+// filterCase asks whether a pod fits next to others.
 type filterCase struct {
 	name   string
 	pod    *v1.Pod

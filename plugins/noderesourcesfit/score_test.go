@@ -60,7 +60,7 @@ func TestScoreLeastAllocated(t *testing.T) {
 		{"half of memory", nil, requests("cpu", "3", "memory", "5000"), []string{"cpu", "4", "memory", "10000"}, nil, 37},
 		// cpu (10000-6000)*100/10000 = 40; memory (20000-10000)*100/20000 = 50; 45.
 		{
-			"beside another pod", nil, requests("cpu", "3", "memory", "5000"), []string{"cpu", "10", "memory", "20000"},
+			"next to another pod", nil, requests("cpu", "3", "memory", "5000"), []string{"cpu", "10", "memory", "20000"},
 			requests("cpu", "3", "memory", "5000"), 45,
 		},
 		// The other pod counts 100m and 209715200 bytes: (1000-200)*100/1000 = 80, (1048576000-419430400)*100/1048576000 = 60.
@@ -85,7 +85,7 @@ func TestScoreLeastAllocated(t *testing.T) {
 		// GPU (4-1)*100/4 = 75 and cpu 25: 50.
 		{"extended resource", least("cpu", gpu), requests("cpu", "3", gpu, "1"), []string{"cpu", "4", gpu, "4"}, nil, 50},
 		// Other pods' GPUs are plain requests: (4-3)*100/4 = 25.
-		{"extended resource beside another pod", least(gpu), requests(gpu, "1"), []string{gpu, "4"}, requests(gpu, "2"), 25},
+		{"extended resource next to another pod", least(gpu), requests(gpu, "1"), []string{gpu, "4"}, requests(gpu, "2"), 25},
 		{"extended resource that is not requested", least("cpu", gpu), requests("cpu", "3"), []string{"cpu", "4", gpu, "4"}, nil, 25},
 		{"extended resource that the node lacks", least("cpu", gpu), requests("cpu", "3", gpu, "1"), []string{"cpu", "4"}, nil, 25},
 		// Ephemeral storage is not scalar: it counts though not requested, (8-2)*100/8 = 75; cpu 25: 50.
@@ -131,7 +131,7 @@ func TestScoreMostAllocated(t *testing.T) {
 		},
 		// 6000*100/10000 = 60; 10000*100/20000 = 50; 55.
 		{
-			"beside another pod", most("cpu", "memory"), requests("cpu", "3", "memory", "5000"),
+			"next to another pod", most("cpu", "memory"), requests("cpu", "3", "memory", "5000"),
 			[]string{"cpu", "10", "memory", "20000"}, requests("cpu", "3", "memory", "5000"), 55,
 		},
 		// Over capacity counts as full: 100; memory 50; 75.

@@ -94,7 +94,7 @@ func TestHintAfterPodDeleted(t *testing.T) {
 }
 
 func TestHintAfterClaimAdded(t *testing.T) {
-	foreign := objects.PersistentVolumeClaim("c").With(func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" }).Build()
+	elsewhereClaim := objects.PersistentVolumeClaim("c").With(func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" }).Build()
 	tests := []struct {
 		name  string
 		pod   *v1.Pod
@@ -104,7 +104,7 @@ func TestHintAfterClaimAdded(t *testing.T) {
 		{"named claim", claiming("b", "c"), objects.PersistentVolumeClaim("c").Build(), fwk.Queue},
 		{"claim of an ephemeral volume", objects.Pod("p").EphemeralVolume("e").Build(), objects.PersistentVolumeClaim("p-e").Build(), fwk.Queue},
 		{"another claim", claiming("b"), objects.PersistentVolumeClaim("c").Build(), fwk.QueueSkip},
-		{"another namespace", claiming("c"), foreign, fwk.QueueSkip},
+		{"another namespace", claiming("c"), elsewhereClaim, fwk.QueueSkip},
 	}
 	hint := fixture.Hint(t, newPlugin(t), fwk.PersistentVolumeClaim, fwk.Add)
 	for _, tt := range tests {

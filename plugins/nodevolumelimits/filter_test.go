@@ -158,11 +158,11 @@ func TestUnboundClaims(t *testing.T) {
 		return fixture.StorageClass(name, storagev1.VolumeBindingWaitForFirstConsumer, provisionedBy(provisioner))
 	}
 	existing := append(bound(ebsDriver, "a"),
-		class("csi", ebsDriver), class("in-tree", "kubernetes.io/aws-ebs"), class("vsphere", "kubernetes.io/vsphere-volume"), class("nobody", ""),
+		class("csi", ebsDriver), class("in-tree", "kubernetes.io/aws-ebs"), class("vsphere", "kubernetes.io/vsphere-volume"), class("no-provisioner", ""),
 		objects.PersistentVolumeClaim("new").StorageClass("csi").Build(), objects.PersistentVolumeClaim("new2").StorageClass("csi").Build(),
 		objects.PersistentVolumeClaim("migrated").StorageClass("in-tree").Build(),
 		objects.PersistentVolumeClaim("not-migrated").StorageClass("vsphere").Build(),
-		objects.PersistentVolumeClaim("by-nobody").StorageClass("nobody").Build(),
+		objects.PersistentVolumeClaim("no-provisioner").StorageClass("no-provisioner").Build(),
 		objects.PersistentVolumeClaim("invalid-volume").StorageClass("csi").Bound("gone").Build(),
 		objects.PersistentVolumeClaim("missing-class").StorageClass("gone").Build(),
 		objects.PersistentVolumeClaim("no-class").Build(),
@@ -181,7 +181,7 @@ func TestUnboundClaims(t *testing.T) {
 		{"pending claim of a pod on the node", claiming("a"), []*v1.Pod{other("new")}, 1, full()},
 		{"migrated provisioner", claiming("migrated"), []*v1.Pod{other("a")}, 1, full()},
 		{"provisioner that is not migrated", claiming("not-migrated"), []*v1.Pod{other("a")}, 0, nil},
-		{"class without a provisioner", claiming("by-nobody"), nil, 0, nil},
+		{"class without a provisioner", claiming("no-provisioner"), nil, 0, nil},
 		{"invalid volume with a valid class", claiming("invalid-volume"), []*v1.Pod{other("a")}, 1, full()},
 		{"missing class", claiming("missing-class"), nil, 0, nil},
 		{"no class", claiming("no-class"), nil, 0, nil},

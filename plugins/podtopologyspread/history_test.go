@@ -47,11 +47,11 @@ func TestTablesFollowHistory(t *testing.T) {
 			}
 			return pl.(*plugin)
 		}
-		veteran := newCounting(&fixture.Handle{Snapshot: &h.Nodes})
+		keeping := newCounting(&fixture.Handle{Snapshot: &h.Nodes})
 		for i := range 150 {
 			h.Step()
-			newcomer := newCounting(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Nodes.Infos()}})
-			some, mixed := fixture.CheckDecisions(t, veteran, newcomer, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
+			fresh := newCounting(&fixture.Handle{Nodes: fixture.Nodes{Infos: h.Nodes.Infos()}})
+			some, mixed := fixture.CheckDecisions(t, keeping, fresh, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
 			rejected, between = rejected+some, between+mixed
 		}
 	}

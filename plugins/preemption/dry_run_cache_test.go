@@ -21,7 +21,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/preemption"
 )
 
-// ownHooks decide as the default ones do, which nobody can know.
+// ownHooks decide as the default ones do, which cannot be known.
 type ownHooks struct{ *preemption.DefaultHooks }
 
 // countingFilter accepts everything, and counts how often it is asked.
@@ -178,7 +178,7 @@ func TestDryRunsAreNotRepeated(t *testing.T) {
 		return h.filter.calls
 	}
 	if got := calls(preemptors[2]); got != 0 {
-		t.Errorf("Filter was called %d times for a pod that may preempt nobody, want none", got)
+		t.Errorf("Filter was called %d times for a pod that may preempt no pod, want none", got)
 	}
 	for range 20 { // until the random beginning of the search was everywhere
 		calls(preemptors[0])

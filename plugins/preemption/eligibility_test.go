@@ -87,7 +87,7 @@ func TestNotEligible(t *testing.T) {
 	result, status := s.preempt(t, preemptor)
 	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable, preemption.ReasonVictimsTerminating))
 	if nominated(result) != "kept" || len(s.deleted()) > 0 {
-		t.Errorf("nomination %s, deleted %q; want it kept, and nobody deleted", nominated(result), s.deleted())
+		t.Errorf("nomination %s, deleted %q; want it kept, and no pod deleted", nominated(result), s.deleted())
 	}
 }
 

@@ -108,7 +108,7 @@ func TestExtenders(t *testing.T) {
 			}
 			fixture.CheckStatus(t, status, tt.want)
 			if nominated(result) != "kept" || len(s.deleted()) > 0 {
-				t.Errorf("nomination %s, deleted %q; want it kept, and nobody deleted", nominated(result), s.deleted())
+				t.Errorf("nomination %s, deleted %q; want it kept, and no pod deleted", nominated(result), s.deleted())
 			}
 		})
 	}

@@ -106,7 +106,7 @@ func (tr *trialOf) fitsWithout(t *testing.T, gone []*v1.Pod) bool {
 	return tr.RunFilterPluginsWithNominatedPods(t.Context(), tr.state.Clone(), tr.preemptor, rest).IsSuccess()
 }
 
-// TestPropertiesOfCandidates checks every candidate of random clusters: nobody goes who is as important as the preemptor,
+// TestPropertiesOfCandidates checks every candidate of random clusters: no pod goes that is as important as the preemptor,
 // or who could stay, and no budget is exceeded that need not be.
 func TestPropertiesOfCandidates(t *testing.T) {
 	found := 0

@@ -88,7 +88,7 @@ func TestNoCandidates(t *testing.T) {
 			result, status := s.preempt(t, preemptor)
 			fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable, tt.want))
 			if nominated(result) != "cleared" || len(s.deleted()) > 0 {
-				t.Errorf("nomination %s, deleted %q; want it cleared, and nobody deleted", nominated(result), s.deleted())
+				t.Errorf("nomination %s, deleted %q; want it cleared, and no pod deleted", nominated(result), s.deleted())
 			}
 		})
 	}

@@ -91,7 +91,7 @@ func TestVictimsOfEveryNode(t *testing.T) {
 			[]string{"a: v"},
 		},
 		{
-			"nobody goes who leaves enough room", pod("p", 10, "2"),
+			"a victim that is not needed stays", pod("p", 10, "2"),
 			objects{node("a", "4"), pod("v", 1, "2", on("a")), pod("w", 1, "1", on("a")), pod("x", 20, "1", on("a"))},
 			[]string{"a: v"},
 		},
@@ -391,7 +391,7 @@ func (s *skippingExtension) PreFilter(context.Context, fwk.CycleState, *v1.Pod, 
 	return nil, fwk.NewStatus(fwk.Skip)
 }
 
-// noVictims is a hook that says the pod fits though nobody goes.
+// noVictims is a hook that says the pod fits though no pod goes.
 type noVictims struct{ preemption.Hooks }
 
 func (noVictims) SelectVictimsOnNode(

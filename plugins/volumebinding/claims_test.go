@@ -53,7 +53,7 @@ func TestPreFilter(t *testing.T) {
 		{"immediate, unbound", claiming("c"), []apiruntime.Object{pending("c", immediate, "1Gi")}, unbound},
 		{"no class, unbound", claiming("c"), []apiruntime.Object{fixture.Claim("c")}, unbound},
 		{"missing class, unbound", claiming("c"), []apiruntime.Object{pending("c", "gone", "1Gi")}, unbound},
-		{"immediate, unbound beside a bound one", claiming("a", "c"), []apiruntime.Object{
+		{"immediate, unbound next to a bound one", claiming("a", "c"), []apiruntime.Object{
 			fixture.Claim("a", fixture.ClaimBound("v")), pending("c", immediate, "1Gi"),
 		}, unbound},
 		{"immediate, bound halfway", claiming("c"), []apiruntime.Object{preBound(immediate)}, unbound},
@@ -94,7 +94,7 @@ func TestSkippedPod(t *testing.T) {
 	result, status := pl.PreBindPreFlight(t.Context(), state, pod, "n")
 	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Skip))
 	if !result.AllowParallel {
-		t.Error("PreBind does not allow others beside it")
+		t.Error("PreBind does not allow others next to it")
 	}
 	fixture.CheckStatus(t, pl.PreBind(t.Context(), state, pod, "n"), nil)
 	pl.Unreserve(t.Context(), state, pod, "n")

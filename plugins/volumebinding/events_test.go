@@ -63,15 +63,15 @@ func TestHintAfterClassChange(t *testing.T) {
 }
 
 func TestHintAfterClaimChange(t *testing.T) {
-	foreign := fixture.Claim("c", func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" })
+	elsewhereClaim := fixture.Claim("c", func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" })
 	pod := fixture.Pod("p", fixture.Claiming("b", "c"), fixture.Ephemeral("e"))
 	checkHints(t, fwk.PersistentVolumeClaim, fwk.Add|fwk.Update, pod, []hintTest{
 		{"named claim added", nil, fixture.Claim("c"), fwk.Queue},
 		{"named claim updated", fixture.Claim("c"), fixture.Claim("c"), fwk.Queue},
 		{"claim of an ephemeral volume", nil, fixture.Claim("p-e"), fwk.Queue},
 		{"another claim", nil, fixture.Claim("d"), fwk.QueueSkip},
-		{"another namespace", nil, foreign, fwk.QueueSkip},
-		{"another namespace, updated", foreign, foreign, fwk.QueueSkip},
+		{"another namespace", nil, elsewhereClaim, fwk.QueueSkip},
+		{"another namespace, updated", elsewhereClaim, elsewhereClaim, fwk.QueueSkip},
 	})
 }
 

@@ -160,7 +160,7 @@ func TestAllowedTopologies(t *testing.T) {
 		{"expressions are ANDed", []v1.TopologySelectorTerm{term(in(zone, "a"), in("rack", "1"))}, never(noVolume)},
 		{"terms are ORed", []v1.TopologySelectorTerm{term(in("rack", "1")), term(in(zone, "a"))}, nil},
 		{"term without values", []v1.TopologySelectorTerm{term(in(zone))}, never(noVolume)},
-		{"term that can't be parsed beside one that matches", []v1.TopologySelectorTerm{term(in("!", "a")), term(in(zone, "a"))}, nil},
+		{"term that can't be parsed next to one that matches", []v1.TopologySelectorTerm{term(in("!", "a")), term(in(zone, "a"))}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -37,7 +37,7 @@ func checkPreFlight(t *testing.T, pl *plugin, state fwk.CycleState, pod *v1.Pod,
 	result, status := pl.PreBindPreFlight(t.Context(), state, pod, node)
 	fixture.CheckStatus(t, status, want)
 	if !status.IsError() && !result.AllowParallel {
-		t.Error("PreBind does not allow others beside it")
+		t.Error("PreBind does not allow others next to it")
 	}
 }
 
@@ -160,7 +160,7 @@ func TestVolumeDisappearsBeforeReserve(t *testing.T) {
 	fixture.CheckStatus(t, pl.Reserve(t.Context(), state, pod, "n"), fwk.NewStatus(fwk.Error, `persistentvolume "v" not found`))
 }
 
-// TestBoundBeforeReserve has a claim that somebody else bound between Filter and Reserve.
+// TestBoundBeforeReserve has a claim that is bound between Filter and Reserve.
 func TestBoundBeforeReserve(t *testing.T) {
 	informers := fixture.Informers(t, append(classes(), pending("c", static, "1Gi"), volume("v", static, "1Gi"))...)
 	pl, pod := buildPlugin(t, nil, &fixture.Handle{Informers: informers}), claiming("c")

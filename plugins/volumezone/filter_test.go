@@ -114,7 +114,7 @@ func TestClaims(t *testing.T) {
 		{"unbound with immediate class", claiming("immediate"), never("PersistentVolume had no name")},
 		{"unbound with WaitForFirstConsumer class", claiming("delayed"), skip},
 		{"unbound with class in the annotation", claiming("delayed-by-annotation"), skip},
-		{"unbound with WaitForFirstConsumer class beside a bound one", claiming("delayed", "bound"), nil},
+		{"unbound with WaitForFirstConsumer class next to a bound one", claiming("delayed", "bound"), nil},
 		{"the first claim that is not in order counts", claiming("bound", "gone", "no-class"), never(`persistentvolumeclaim "gone" not found`)},
 	}
 	for _, tt := range tests {

@@ -300,7 +300,7 @@ func TestModel(t *testing.T) {
 					t.Fatalf("seed %d, step %d: %s sees something else (-want +got):\n%s", seed, version, node, diff)
 				}
 				if got != before[node] && version > 0 && !touched.Has(node) && m.SharedVersion() == shared {
-					t.Fatalf("seed %d, step %d: what %s sees changed from %v to %v, and nobody was told", seed, version, node, before[node], got)
+					t.Fatalf("seed %d, step %d: what %s sees changed from %v to %v, without notification", seed, version, node, before[node], got)
 				}
 				before[node] = got
 			}

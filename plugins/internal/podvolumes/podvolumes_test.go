@@ -29,7 +29,7 @@ func TestClaims(t *testing.T) {
 	if diff := cmp.Diff([]string{"c true", "d true", "p-e true", " false"}, names); diff != "" {
 		t.Errorf("names of claims differ (-want +got):\n%s", diff)
 	}
-	foreign := objects.PersistentVolumeClaim("d").With(func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" }).Build()
+	elsewhereClaim := objects.PersistentVolumeClaim("d").With(func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" }).Build()
 	for _, tt := range []struct {
 		claim       *v1.PersistentVolumeClaim
 		names, uses bool
@@ -38,7 +38,7 @@ func TestClaims(t *testing.T) {
 		{objects.PersistentVolumeClaim("p-e").Build(), false, true},
 		{objects.PersistentVolumeClaim("x").Build(), false, false},
 		{objects.PersistentVolumeClaim("").Build(), false, false},
-		{foreign, false, false},
+		{elsewhereClaim, false, false},
 	} {
 		if got := podvolumes.Names(pod, tt.claim); got != tt.names {
 			t.Errorf("the pod names %s/%s: got %v, want %v", tt.claim.Namespace, tt.claim.Name, got, tt.names)
