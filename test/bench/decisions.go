@@ -17,6 +17,8 @@ import (
 // there, and reserves and permits. That is all that happens before the next pod has its turn; binding is left out.
 type decider interface {
 	addNodes(nodes []*v1.Node) error
+	// updateNode delivers an update of a node.
+	updateNode(old, updated *v1.Node) error
 	// addPod adds a pod that has a node.
 	addPod(pod *v1.Pod) error
 	// enqueue adds a pod that wants one.

@@ -17,6 +17,7 @@ import (
 	upstream "k8s.io/kubernetes/pkg/scheduler"
 	upstreamcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	upstreamframework "k8s.io/kubernetes/pkg/scheduler/framework"
+	upstreamruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	upstreamprofile "k8s.io/kubernetes/pkg/scheduler/profile"
 )
 
@@ -47,6 +48,7 @@ func newKubeSchedulerDeciderOn(
 		upstream.WithProfiles(configuration.Profiles...),
 		upstream.WithPercentageOfNodesToScore(configuration.PercentageOfNodesToScore),
 		upstream.WithNodeInfoSnapshot(d.snapshot),
+		upstream.WithFrameworkOutOfTreeRegistry(upstreamruntime.Registry{outOfTreeName: newOutOfTreePlugin}),
 	)
 	if err != nil {
 		cancel()
@@ -64,6 +66,11 @@ func (d *kubeSchedulerDecider) addNodes(nodes []*v1.Node) error {
 	for _, node := range nodes {
 		d.Cache.AddNode(d.logger, node)
 	}
+	return nil
+}
+
+func (d *kubeSchedulerDecider) updateNode(old, updated *v1.Node) error {
+	d.Cache.UpdateNode(d.logger, old, updated)
 	return nil
 }
 

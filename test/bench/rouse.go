@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	basemetrics "k8s.io/component-base/metrics"
 
+	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/scheduler"
 	"github.com/rouse-scheduler/rouse/scheduler/metrics"
 )
@@ -42,8 +43,14 @@ func newRouseDeciderOn(
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	d := &rouseDecider{cancel: cancel}
+	registry := plugins.NewInTreeRegistry()
+	if err := registry.Register(outOfTreeName, newOutOfTreePlugin); err != nil {
+		cancel()
+		return nil, err
+	}
 	d.Scheduler, err = newMeasuredRouse(ctx, scheduler.Options{
 		Configuration: configuration,
+		Registry:      registry,
 		Client:        client,
 		Informers:     factory,
 		Go:            func(func()) { d.bindings++ },
@@ -78,6 +85,8 @@ func (d *rouseDecider) addNodes(nodes []*v1.Node) error {
 	}
 	return nil
 }
+
+func (d *rouseDecider) updateNode(_, updated *v1.Node) error { return d.Cache().UpdateNode(updated) }
 
 func (d *rouseDecider) addPod(pod *v1.Pod) error { return d.Cache().AddPod(pod) }
 

@@ -20,6 +20,10 @@ type settings struct {
 	allNodes bool
 	// noDefaultSpread takes away the spread constraints that pods without any get by default.
 	noDefaultSpread bool
+	// percentage is percentageOfNodesToScore; zero leaves it to the scheduler.
+	percentage int
+	// outOfTree adds [outOfTreePlugin], and noScore takes away all Score plugins.
+	outOfTree, noScore bool
 }
 
 // yaml is the configuration file, for either scheduler.
@@ -29,7 +33,16 @@ func (s settings) yaml() []byte {
 	if s.allNodes {
 		b.WriteString("percentageOfNodesToScore: 100\n")
 	}
+	if s.percentage > 0 {
+		fmt.Fprintf(&b, "percentageOfNodesToScore: %d\n", s.percentage)
+	}
 	b.WriteString("profiles:\n- schedulerName: default-scheduler\n")
+	if s.outOfTree {
+		fmt.Fprintf(&b, "  plugins:\n    multiPoint:\n      enabled:\n      - name: %s\n", outOfTreeName)
+	}
+	if s.noScore {
+		b.WriteString("  plugins:\n    preScore:\n      disabled:\n      - name: \"*\"\n    score:\n      disabled:\n      - name: \"*\"\n")
+	}
 	if s.noDefaultSpread {
 		b.WriteString("  pluginConfig:\n  - name: PodTopologySpread\n    args: {defaultingType: List}\n")
 	}
