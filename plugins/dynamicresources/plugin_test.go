@@ -4,6 +4,7 @@
 package dynamicresources
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -241,6 +242,43 @@ func TestReservationSaysSinceWhenDevicesAreAllocated(t *testing.T) {
 		_, status := w.filter(podOf("second", claim.Name))
 		fixture.CheckStatus(t, status, rejected(reasonUnavailable))
 	})
+}
+
+// A replica that was stopped while it bound a pod, and goes on when another one has bound it or is about to, leaves the
+// reservations of the pod alone. Otherwise they are taken back.
+func TestReservationOfAPodThatAnotherSchedulerBinds(t *testing.T) {
+	for name, test := range map[string]struct {
+		node  string
+		ended bool
+		kept  bool
+	}{
+		"not bound":                  {"", false, false},
+		"bound":                      {"n1", false, true},
+		"not bound, scheduler ended": {"", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := podOf("first", "a")
+			inWorld(t, append(oneGPU(), pod), func(t *testing.T, w *world) {
+				state := w.reserve(pod)
+				fixture.CheckStatus(t, w.PreBind(t.Context(), state, pod, "n1"), nil)
+				bound := pod.DeepCopy()
+				bound.Spec.NodeName = test.node
+				if _, err := w.client.CoreV1().Pods(pod.Namespace).Update(t.Context(), bound, metav1.UpdateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				if test.ended {
+					cancel()
+				}
+				defer cancel()
+				w.Unreserve(ctx, state, pod, "n1")
+				claim, err := w.client.ResourceV1().ResourceClaims("default").Get(t.Context(), "a", metav1.GetOptions{})
+				if err != nil || len(claim.Status.ReservedFor) > 0 != test.kept {
+					t.Errorf("the claim is reserved for %v (error: %v), want that kept: %v", claim.Status.ReservedFor, err, test.kept)
+				}
+			})
+		})
+	}
 }
 
 func TestAllocatedElsewhere(t *testing.T) {

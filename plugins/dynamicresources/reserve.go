@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
@@ -169,11 +170,22 @@ func (pl *plugin) giveBackExtended(ctx context.Context, extended *extendedClaim)
 	}
 }
 
-// unreserveClaim takes the pod out of the list of those that a claim is reserved for. A claim that has taken the name since
-// is not touched.
+// unreserveClaim takes the pod out of the list of those that a claim is reserved for, unless another scheduler has bound the
+// pod meanwhile, or may yet, because this one ends. A claim that has taken the name since is not touched.
 func (pl *plugin) unreserveClaim(ctx context.Context, claim *resourceapi.ResourceClaim, pod *v1.Pod) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	current, err := pl.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return fmt.Errorf("finding out whether pod %s/%s is bound: %w", pod.Namespace, pod.Name, err)
+	case current.UID == pod.UID && current.Spec.NodeName != "":
+		return nil
+	}
 	patch := fmt.Sprintf(`{"metadata": {"uid": %q}, "status": {"reservedFor": [{"$patch": "delete", "uid": %q}]}}`, claim.UID, pod.UID)
-	_, err := pl.client.ResourceV1().ResourceClaims(claim.Namespace).
-		Patch(context.WithoutCancel(ctx), claim.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	_, err = pl.client.ResourceV1().ResourceClaims(claim.Namespace).
+		Patch(ctx, claim.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
 	return err
 }
