@@ -31,7 +31,11 @@ const informerName = "kube-scheduler"
 
 // cluster is the connection of a process to its API server. Nothing is sent before the informers are started.
 type cluster struct {
-	rest   *restclient.Config
+	// rest is for what is not the scheduler's own work: its Lease and its events. What plugins and the scheduler do to the
+	// cluster goes through fenced.
+	rest, fenced *restclient.Config
+	fence        fence
+
 	access *access.Record
 	client clientset.Interface
 
@@ -53,7 +57,8 @@ func connect(o *options.Options, config *profiles.Configuration, fullPods bool, 
 	}
 	c := &cluster{rest: rest, access: access.NewRecord(access.Options{Logger: logger})}
 	rest.Wrap(c.access.Wrap)
-	if c.client, err = clientset.NewForConfig(restclient.AddUserAgent(rest, "scheduler")); err != nil {
+	c.fenced = c.fence.fenced(rest)
+	if c.client, err = clientset.NewForConfig(restclient.AddUserAgent(c.fenced, "scheduler")); err != nil {
 		return nil, &unreadableError{fmt.Errorf("making a client: %w", err)}
 	}
 	dynamicClient, err := dynamic.NewForConfig(restclient.AddUserAgent(rest, "scheduler"))

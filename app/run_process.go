@@ -94,7 +94,7 @@ func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry)
 		Client:             p.cluster.client,
 		Informers:          p.cluster.informers,
 		DynamicInformers:   p.cluster.custom,
-		KubeConfig:         p.cluster.rest,
+		KubeConfig:         p.cluster.fenced,
 		Recorder:           p.cluster.recorder,
 		Extenders:          extenders,
 		Logger:             p.logger,
