@@ -60,7 +60,7 @@ func describePlugins(ctx context.Context, config *profiles.Configuration, regist
 			points = append(points, string(point))
 		}
 		known[description.Name] = inspect.Plugin{
-			Name: description.Name, InTree: true, Built: true,
+			Name: description.Name, InTree: true,
 			EnabledByDefault: description.EnabledByDefault, DefaultWeight: description.DefaultWeight,
 			ExtensionPoints: points,
 		}
@@ -68,7 +68,7 @@ func describePlugins(ctx context.Context, config *profiles.Configuration, regist
 	for name := range registry {
 		plugin, inTree := known[name]
 		if !inTree {
-			plugin = inspect.Plugin{Name: name, Built: true, ExtensionPoints: []string{}}
+			plugin = inspect.Plugin{Name: name, ExtensionPoints: []string{}}
 		}
 		plugin.Events = []inspect.PluginEvent{}
 		examine(ctx, &plugin, argsOf(config, name), registry)

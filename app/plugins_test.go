@@ -27,7 +27,6 @@ type listedPlugins struct {
 type listedPlugin struct {
 	Name             string   `json:"name"`
 	InTree           bool     `json:"inTree"`
-	Built            bool     `json:"built"`
 	ExtensionPoints  []string `json:"extensionPoints"`
 	EnabledByDefault bool     `json:"enabledByDefault"`
 	DefaultWeight    int32    `json:"defaultWeight"`
@@ -58,7 +57,7 @@ func TestPluginsInTheTree(t *testing.T) {
 	if diff := cmp.Diff([]string{"preFilter", "filter", "preScore", "score"}, affinity.ExtensionPoints); diff != "" {
 		t.Errorf("extension points of NodeAffinity (-want +got):\n%s", diff)
 	}
-	if !affinity.Built || !affinity.EnabledByDefault || affinity.DefaultWeight != 2 || len(affinity.Events) != 2 {
+	if !affinity.EnabledByDefault || affinity.DefaultWeight != 2 || len(affinity.Events) != 2 {
 		t.Errorf("NodeAffinity: %+v", affinity)
 	}
 	if !slices.Equal(listed["PrioritySort"].ExtensionPoints, []string{"queueSort"}) {
@@ -83,7 +82,7 @@ func TestPluginsOutOfTheTree(t *testing.T) {
 	}
 	listed := listPlugins(t, nil, options...)
 	state := listed["PodState"]
-	if state.InTree || !state.Built || state.EnabledByDefault || !slices.Equal(state.ExtensionPoints, []string{"filter", "score"}) {
+	if state.InTree || state.EnabledByDefault || !slices.Equal(state.ExtensionPoints, []string{"filter", "score"}) {
 		t.Errorf("PodState: %+v", state)
 	}
 	var events []string

@@ -18,7 +18,7 @@ import (
 )
 
 // Changed implements simulate.Watcher.
-func (a *Auditor) Changed(change simulate.Change) {
+func (a *auditObserver) Changed(change simulate.Change) {
 	observed := a.takeObserved()
 	if change.Minor && len(observed.answers) == 0 && remainsUnassigned(change) {
 		return
@@ -63,7 +63,7 @@ func remainsUnassigned(change simulate.Change) bool {
 }
 
 // Worked implements simulate.Watcher. A pod that got a node is looked at when its binding is announced.
-func (a *Auditor) Worked() {
+func (a *auditObserver) Worked() {
 	observed := a.takeObserved()
 	a.evaluator.noteChange(false)
 	if observed.released != nil || len(observed.answers) > 0 {
@@ -359,7 +359,7 @@ func sortedMissedBy(missed []MissedBy) []MissedBy {
 }
 
 // Settled implements simulate.Watcher: a pod that is schedulable now and still waits has missed a wake-up.
-func (a *Auditor) Settled() {
+func (a *auditObserver) Settled() {
 	candidates := a.newlySchedulable
 	a.newlySchedulable = nil
 	slices.SortFunc(candidates, func(a, b *waitingPod) int {

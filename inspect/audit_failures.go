@@ -87,7 +87,7 @@ func (f *failures) sorted() []PluginFailure {
 }
 
 // PluginFailed implements scheduler.Observer. Hints are left to HintEvaluated, which knows the event.
-func (a *Auditor) PluginFailed(failure runtime.PluginFailure) {
+func (a *auditObserver) PluginFailed(failure runtime.PluginFailure) {
 	if failure.Method == runtime.MethodQueueingHint || a.cluster == nil { // the cluster is not made, and its error says so
 		return
 	}

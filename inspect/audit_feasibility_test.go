@@ -15,18 +15,18 @@ import (
 // crossChecker watches an auditor: what it takes for true of a class must be what all plugins say when they are asked about
 // every node.
 type crossChecker struct {
-	*Auditor
+	*auditObserver
 	t       *testing.T
 	checked int
 }
 
 func (d *crossChecker) Changed(change simulate.Change) {
-	d.Auditor.Changed(change)
+	d.auditObserver.Changed(change)
 	d.doubt()
 }
 
 func (d *crossChecker) Worked() {
-	d.Auditor.Worked()
+	d.auditObserver.Worked()
 	d.doubt()
 }
 
@@ -103,7 +103,7 @@ func TestRandomClustersMissNoWakeup(t *testing.T) {
 func auditRandomCluster(t *testing.T, seed uint64, checked *int) *Audit {
 	t.Helper()
 	var options simulate.Options
-	crossChecker := &crossChecker{Auditor: NewAuditor(t.Context()), t: t}
+	crossChecker := &crossChecker{auditObserver: &auditObserver{Auditor: NewAuditor(t.Context())}, t: t}
 	crossChecker.Observe(&options)
 	cluster, err := simulate.NewCluster(t.Context(), options)
 	if err != nil {

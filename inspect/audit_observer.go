@@ -19,9 +19,9 @@ import (
 )
 
 var (
-	_ queue.Observer     = &Auditor{}
-	_ scheduler.Observer = &Auditor{}
-	_ simulate.Watcher   = &Auditor{}
+	_ queue.Observer     = &auditObserver{}
+	_ scheduler.Observer = &auditObserver{}
+	_ simulate.Watcher   = &auditObserver{}
 )
 
 // Auditor compares the decisions to wake pods with what the plugins say, while a simulation runs:
@@ -37,9 +37,6 @@ var (
 //
 // [RunAudit] does all that.
 type Auditor struct {
-	scheduler.NopObserver
-	queue.NopQueueObserver
-
 	ctx       context.Context
 	cluster   *simulate.Cluster
 	evaluator *evaluator
@@ -116,6 +113,13 @@ func (a hintAnswers) add(key rowKey, hint fwk.QueueingHint) {
 	}
 }
 
+// auditObserver is an auditor as the observer of a scheduler, so that its methods are not those of [Auditor].
+type auditObserver struct {
+	scheduler.NopObserver
+	queue.NopQueueObserver
+	*Auditor
+}
+
 // NewAuditor returns an auditor for one simulation. The context is passed to the plugins that it calls.
 func NewAuditor(ctx context.Context) *Auditor {
 	return &Auditor{ctx: ctx, counts: newDecisionCounts(), waiting: map[types.UID]*waitingPod{}, unclassed: map[*waitingPod]bool{}, failures: newFailures()}
@@ -123,7 +127,8 @@ func NewAuditor(ctx context.Context) *Auditor {
 
 // Observe makes the auditor the observer of the scheduler and of the queue.
 func (a *Auditor) Observe(options *simulate.Options) {
-	options.QueueObserver, options.SchedulerObserver = a, a
+	observer := &auditObserver{Auditor: a}
+	options.QueueObserver, options.SchedulerObserver = observer, observer
 }
 
 // Watch begins the audit of a cluster that was made with the options given to [Auditor.Observe]. It must be called
@@ -131,11 +136,11 @@ func (a *Auditor) Observe(options *simulate.Options) {
 func (a *Auditor) Watch(cluster *simulate.Cluster) {
 	a.cluster, a.evaluator = cluster, newEvaluator(a.ctx, cluster)
 	a.evaluator.failures = a.failures
-	cluster.Watch(a)
+	cluster.Watch(&auditObserver{Auditor: a})
 }
 
 // PodMoved implements queue.Observer.
-func (a *Auditor) PodMoved(move queue.PodMove) {
+func (a *auditObserver) PodMoved(move queue.PodMove) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	pod := move.Pod.Pod
@@ -152,7 +157,7 @@ func (a *Auditor) PodMoved(move queue.PodMove) {
 
 // HintEvaluated implements queue.Observer. Answers about events in the past of a pod, which are asked for when its
 // attempt failed, are no decisions about a pod that waits.
-func (a *Auditor) HintEvaluated(result queue.HintResult) {
+func (a *auditObserver) HintEvaluated(result queue.HintResult) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for pod := range result.Pods {
@@ -176,7 +181,7 @@ func (a *Auditor) HintEvaluated(result queue.HintResult) {
 
 // AttemptFailed implements scheduler.Observer. A pod that gives its reserved node back frees it, which is announced as the
 // deletion of an assigned pod.
-func (a *Auditor) AttemptFailed(failure scheduler.Failure) {
+func (a *auditObserver) AttemptFailed(failure scheduler.Failure) {
 	a.noteFailedAttempt(failure)
 	if failure.Node != "" {
 		a.mu.Lock()

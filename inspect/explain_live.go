@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	_ queue.BatchObserver = &LiveExplainer{}
-	_ scheduler.Observer  = &LiveExplainer{}
+	_ queue.BatchObserver = &liveObserver{}
+	_ scheduler.Observer  = &liveObserver{}
 )
 
 // LiveExplainer explains any pod of a running scheduler, without stopping it:
@@ -43,9 +43,6 @@ var (
 //
 // It is safe for concurrent use. Requests are answered one at a time.
 type LiveExplainer struct {
-	scheduler.NopObserver
-	queue.NopQueueObserver
-
 	ctx       context.Context
 	scheduler *scheduler.Scheduler
 	histories podHistories
@@ -56,6 +53,13 @@ type LiveExplainer struct {
 	profiles runtime.Profiles // nil until the first request
 }
 
+// liveObserver is an explainer as the observer of a scheduler, so that its methods are not those of [LiveExplainer].
+type liveObserver struct {
+	scheduler.NopObserver
+	queue.NopQueueObserver
+	*LiveExplainer
+}
+
 // NewLiveExplainer returns an explainer. Its plugins are built with the context.
 func NewLiveExplainer(ctx context.Context) *LiveExplainer {
 	return &LiveExplainer{ctx: ctx, busy: make(chan struct{}, 1), snapshot: &cache.Snapshot{}}
@@ -63,8 +67,9 @@ func NewLiveExplainer(ctx context.Context) *LiveExplainer {
 
 // Observe makes the explainer an observer of the scheduler and of the queue, in addition to the present ones.
 func (e *LiveExplainer) Observe(options *scheduler.Options) {
-	options.Observer = scheduler.JoinObservers(options.Observer, e)
-	options.QueueObserver = queue.JoinObservers(options.QueueObserver, e)
+	observer := &liveObserver{LiveExplainer: e}
+	options.Observer = scheduler.JoinObservers(options.Observer, observer)
+	options.QueueObserver = queue.JoinObservers(options.QueueObserver, observer)
 }
 
 // Watch sets the scheduler whose pods are explained, which was made with the options given to [LiveExplainer.Observe]. It must
@@ -199,19 +204,19 @@ func (e *LiveExplainer) noSuchPod(namespace, name string, now time.Time) error {
 }
 
 // AttemptFailed implements scheduler.Observer.
-func (e *LiveExplainer) AttemptFailed(failure scheduler.Failure) {
+func (e *liveObserver) AttemptFailed(failure scheduler.Failure) {
 	e.histories.addFailure(failure.Pod.UID, newFailedAttempt(failure, e.now()))
 }
 
 // PodMoved implements queue.Observer. Only events for which no hint is called are of interest.
-func (e *LiveExplainer) PodMoved(move queue.PodMove) {
+func (e *liveObserver) PodMoved(move queue.PodMove) {
 	if e.histories.recording() && isWakeupWithoutHint(&move) {
 		e.histories.addEvent(e.now(), func(yield func(*v1.Pod) bool) { yield(move.Pod.Pod) }, eventOfMove(&move))
 	}
 }
 
 // PodsMoved implements queue.BatchObserver.
-func (e *LiveExplainer) PodsMoved(moves []queue.PodMove) {
+func (e *liveObserver) PodsMoved(moves []queue.PodMove) {
 	if e.histories.recording() {
 		for i := range moves {
 			e.PodMoved(moves[i])
@@ -220,7 +225,7 @@ func (e *LiveExplainer) PodsMoved(moves []queue.PodMove) {
 }
 
 // HintEvaluated implements queue.Observer.
-func (e *LiveExplainer) HintEvaluated(result queue.HintResult) {
+func (e *liveObserver) HintEvaluated(result queue.HintResult) {
 	if e.histories.recording() {
 		e.histories.addEvent(e.now(), result.Pods, eventOfHint(&result))
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/rouse-scheduler/rouse/inspect"
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/profiles"
-	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/scheduler"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
@@ -33,8 +32,9 @@ func explainedCluster(t *testing.T, options simulate.Options) *explained {
 	explainer := inspect.NewExplainer(t.Context(), "default", "web")
 	explainer.Observe(&options)
 	live := inspect.NewLiveExplainer(t.Context())
-	options.SchedulerObserver = scheduler.JoinObservers(options.SchedulerObserver, live)
-	options.QueueObserver = queue.JoinObservers(options.QueueObserver, live)
+	both := scheduler.Options{Observer: options.SchedulerObserver, QueueObserver: options.QueueObserver}
+	live.Observe(&both)
+	options.SchedulerObserver, options.QueueObserver = both.Observer, both.QueueObserver
 	cluster, err := simulate.NewCluster(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)

@@ -20,9 +20,9 @@ import (
 )
 
 var (
-	_ queue.Observer     = &Explainer{}
-	_ scheduler.Observer = &Explainer{}
-	_ simulate.Watcher   = &Explainer{}
+	_ queue.Observer     = &explainObserver{}
+	_ scheduler.Observer = &explainObserver{}
+	_ simulate.Watcher   = &explainObserver{}
 )
 
 // Explainer explains the state of one pod in a simulation. It records what cannot be read from the pod afterwards: the result
@@ -37,9 +37,6 @@ var (
 //	...
 //	explanation, err := explainer.Explain(inspect.DefaultNodes)
 type Explainer struct {
-	scheduler.NopObserver
-	queue.NopQueueObserver
-
 	ctx             context.Context
 	namespace, name string
 	cluster         *simulate.Cluster
@@ -52,6 +49,13 @@ type Explainer struct {
 	withoutObject int
 }
 
+// explainObserver is an explainer as the observer of a scheduler, so that its methods are not those of [Explainer].
+type explainObserver struct {
+	scheduler.NopObserver
+	queue.NopQueueObserver
+	*Explainer
+}
+
 // NewExplainer returns an explainer for the pod of a name, whether it exists yet or not. The context is
 // passed to plugins.
 func NewExplainer(ctx context.Context, namespace, name string) *Explainer {
@@ -60,14 +64,15 @@ func NewExplainer(ctx context.Context, namespace, name string) *Explainer {
 
 // Observe makes the explainer the observer of the scheduler and of the queue.
 func (e *Explainer) Observe(options *simulate.Options) {
-	options.QueueObserver, options.SchedulerObserver = e, e
+	observer := &explainObserver{Explainer: e}
+	options.QueueObserver, options.SchedulerObserver = observer, observer
 }
 
 // Watch follows a cluster that was made with the options given to [Explainer.Observe]. It must be called before anything
 // happens in the cluster.
 func (e *Explainer) Watch(cluster *simulate.Cluster) {
 	e.cluster = cluster
-	cluster.Watch(e)
+	cluster.Watch(&explainObserver{Explainer: e})
 }
 
 // concerns reports whether a pod is the one to be explained. The history of an earlier pod of the name is dropped. It needs
@@ -91,7 +96,7 @@ func (e *Explainer) addEvent(event RecentEvent) {
 }
 
 // PodMoved implements queue.Observer. Only events for which no hint is called are of interest.
-func (e *Explainer) PodMoved(move queue.PodMove) {
+func (e *explainObserver) PodMoved(move queue.PodMove) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if isWakeupWithoutHint(&move) && e.concerns(move.Pod.Pod) {
@@ -101,7 +106,7 @@ func (e *Explainer) PodMoved(move queue.PodMove) {
 }
 
 // HintEvaluated implements queue.Observer.
-func (e *Explainer) HintEvaluated(result queue.HintResult) {
+func (e *explainObserver) HintEvaluated(result queue.HintResult) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for pod := range result.Pods {
@@ -112,7 +117,7 @@ func (e *Explainer) HintEvaluated(result queue.HintResult) {
 }
 
 // AttemptFailed implements scheduler.Observer.
-func (e *Explainer) AttemptFailed(failure scheduler.Failure) {
+func (e *explainObserver) AttemptFailed(failure scheduler.Failure) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.concerns(failure.Pod) {
@@ -121,7 +126,7 @@ func (e *Explainer) AttemptFailed(failure scheduler.Failure) {
 }
 
 // Changed implements simulate.Watcher: it has the object of the last events.
-func (e *Explainer) Changed(change simulate.Change) {
+func (e *explainObserver) Changed(change simulate.Change) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	events := e.history.events
@@ -132,14 +137,14 @@ func (e *Explainer) Changed(change simulate.Change) {
 }
 
 // Worked implements simulate.Watcher.
-func (e *Explainer) Worked() {
+func (e *explainObserver) Worked() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.withoutObject = 0
 }
 
 // Settled implements simulate.Watcher.
-func (e *Explainer) Settled() {}
+func (e *explainObserver) Settled() {}
 
 // Explain explains the pod as it is now, with at most so many of the closest nodes. The error is a [*NoSuchPodError] if
 // there is no such pod.

@@ -13,8 +13,6 @@ type Plugin struct {
 	Name string `json:"name"`
 	// InTree reports whether the plugin comes with the scheduler.
 	InTree bool `json:"inTree"`
-	// Built is false for an in-tree plugin that is not implemented. A placeholder rejects the pods that need it.
-	Built bool `json:"built"`
 	// ExtensionPoints are the points that the plugin implements, in the order in which a pod passes them.
 	ExtensionPoints []string `json:"extensionPoints"`
 	// EnabledByDefault reports whether the default profile runs the plugin.

@@ -14,7 +14,7 @@ import (
 func TestPluginsGolden(t *testing.T) {
 	view := &inspect.Plugins{Plugins: []inspect.Plugin{
 		{
-			Name: "NodeAffinity", InTree: true, Built: true, EnabledByDefault: true, DefaultWeight: 2,
+			Name: "NodeAffinity", InTree: true, EnabledByDefault: true, DefaultWeight: 2,
 			ExtensionPoints: []string{"preFilter", "filter", "preScore", "score"},
 			Events:          []inspect.PluginEvent{{Event: "NodeAdd", Hint: true}, {Event: "NodeUpdateNodeLabel", Hint: true}},
 		},
@@ -23,8 +23,8 @@ func TestPluginsGolden(t *testing.T) {
 			ExtensionPoints: []string{"preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind", "podGroupPostFilter"},
 			Events:          []inspect.PluginEvent{},
 		},
-		{Name: "PodState", Built: true, ExtensionPoints: []string{"score"}, Events: []inspect.PluginEvent{}},
-		{Name: "NeedsArguments", ExtensionPoints: []string{}, Events: []inspect.PluginEvent{}, Built: true, Problem: "the address is missing"},
+		{Name: "PodState", ExtensionPoints: []string{"score"}, Events: []inspect.PluginEvent{}},
+		{Name: "NeedsArguments", ExtensionPoints: []string{}, Events: []inspect.PluginEvent{}, Problem: "the address is missing"},
 	}}
 	golden(t, "plugins.json", view)
 }

@@ -44,11 +44,11 @@ type Options struct {
 	// Extenders are the HTTP extenders in the order in which they are asked.
 	Extenders []fwk.Extender
 
-	// Parallelism limits the goroutines of a loop over nodes; zero means [DefaultParallelism]. With one, everything
+	// Parallelism limits the goroutines of a loop over nodes; zero means 16. With one, everything
 	// runs in the caller's goroutine, in order.
 	Parallelism int
 
-	// VerdictCacheBytes limits, in bytes, what Framework.Search remembers; zero means [DefaultVerdictCacheBytes].
+	// VerdictCacheBytes limits, in bytes, what Framework.Search remembers; zero means 128 MiB.
 	VerdictCacheBytes int
 
 	// WaitingPods and PodsInPreBind are shared by all profiles of a scheduler. New ones are made where they are nil.
@@ -104,7 +104,7 @@ func (o Options) withDefaults(schedulerName string) Options {
 		o.Activator = noActivator{}
 	}
 	if o.VerdictCacheBytes == 0 {
-		o.VerdictCacheBytes = DefaultVerdictCacheBytes
+		o.VerdictCacheBytes = defaultVerdictCacheBytes
 	}
 	if o.WaitingPods == nil {
 		o.WaitingPods = NewWaitingPods()

@@ -16,8 +16,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// DefaultParallelism is the number of goroutines that loops over nodes use when the options don't say.
-const DefaultParallelism = 16
+// defaultParallelism is the number of goroutines that loops over nodes use when the options don't say.
+const defaultParallelism = 16
 
 var _ fwk.Parallelizer = &Parallelizer{}
 
@@ -30,10 +30,10 @@ type Parallelizer struct {
 }
 
 // NewParallelizer returns a parallelizer for loops of at most parallelism goroutines; zero and less mean
-// [DefaultParallelism]. The metrics may be nil.
+// 16. The metrics may be nil.
 func NewParallelizer(parallelism int, metrics Metrics) *Parallelizer {
 	if parallelism <= 0 {
-		parallelism = DefaultParallelism
+		parallelism = defaultParallelism
 	}
 	return &Parallelizer{parallelism: parallelism, metrics: metrics}
 }

@@ -12,8 +12,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// MaxPermitTimeout is the longest that a Permit plugin can make a pod wait.
-const MaxPermitTimeout = 15 * time.Minute
+// maxPermitTimeout is the longest that a Permit plugin can make a pod wait.
+const maxPermitTimeout = 15 * time.Minute
 
 // RunPermitPlugins asks the Permit plugins whether the pod may be bound. If none turns it down and some want it to
 // wait, the status is Wait and the result says how long each waits at most, by plugin; the caller then calls
@@ -37,7 +37,7 @@ func (f *Framework) RunPermitPlugins(ctx context.Context, state fwk.CycleState, 
 			if timeouts == nil {
 				timeouts = map[string]time.Duration{}
 			}
-			timeouts[plugin.name] = min(timeout, MaxPermitTimeout)
+			timeouts[plugin.name] = min(timeout, maxPermitTimeout)
 			waiting = status
 		default:
 			return nil, failed(fmt.Sprintf("running Permit plugin %q", plugin.name), plugin.name, status)

@@ -18,8 +18,8 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime/internal/verdicts"
 )
 
-// DefaultVerdictCacheBytes is how many bytes of verdicts and scores a framework keeps when the options don't say.
-const DefaultVerdictCacheBytes = 128 << 20
+// defaultVerdictCacheBytes is how many bytes of verdicts and scores a framework keeps when the options don't say.
+const defaultVerdictCacheBytes = 128 << 20
 
 // NominatedNodes is an optional interface of a fwk.PodNominator. [Framework.Search] needs it, so that it need not ask
 // about every node whether pods are nominated for it.

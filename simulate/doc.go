@@ -21,7 +21,7 @@
 // allocatable to capacity, and pods get the priority of their class. Namespaces that are used but not created come into
 // being by themselves.
 //
-// A document with apiVersion rouse/v1alpha1 and kind Scenario is a timeline, see [Scenario]:
+// A document with apiVersion rouse/v1alpha1 and kind Scenario is a timeline:
 //
 //	apiVersion: rouse/v1alpha1
 //	kind: Scenario

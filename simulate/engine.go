@@ -153,7 +153,7 @@ func (c *Cluster) Settle() error { return c.settle(time.Time{}) }
 func (c *Cluster) settle(limit time.Time) error {
 	allowed := c.options.MaxVirtualTime
 	if allowed == 0 {
-		allowed = DefaultMaxVirtualTime
+		allowed = defaultMaxVirtualTime
 	}
 	end := c.clock.Now().Add(allowed)
 	for {

@@ -15,15 +15,15 @@ import (
 	"github.com/rouse-scheduler/rouse/internal/manifest"
 )
 
-// Expectation is what should have become of pods when its step is reached.
-type Expectation struct {
-	Pods []PodExpectation `json:"pods"`
+// expectation is what should have become of pods when its step is reached.
+type expectation struct {
+	Pods []podExpectation `json:"pods"`
 
 	source source
 }
 
-// PodExpectation is what should have become of one pod: that it exists, and that every field that is set is right.
-type PodExpectation struct {
+// podExpectation is what should have become of one pod: that it exists, and that every field that is set is right.
+type podExpectation struct {
 	// Namespace is default if it is empty.
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -39,7 +39,7 @@ type PodExpectation struct {
 }
 
 // complete checks the expectation and remembers where it is written.
-func (e *Expectation) complete(from source) error {
+func (e *expectation) complete(from source) error {
 	e.source = from
 	if len(e.Pods) == 0 {
 		return from.errorf("nothing is expected; list the pods under expect.pods")
@@ -51,7 +51,7 @@ func (e *Expectation) complete(from source) error {
 	return errs.Err()
 }
 
-func (p *PodExpectation) complete(from source) error {
+func (p *podExpectation) complete(from source) error {
 	if p.Namespace == "" {
 		p.Namespace = metav1.NamespaceDefault
 	}
@@ -117,7 +117,7 @@ func (f ExpectationFailure) String() string {
 }
 
 // difference compares a pod with what is expected of it; both texts are empty if everything is right.
-func (p *PodExpectation) difference(found PodState, exists bool) (wanted, got string) {
+func (p *podExpectation) difference(found PodState, exists bool) (wanted, got string) {
 	if !exists {
 		return p.String(), "no such pod"
 	}
@@ -145,7 +145,7 @@ func (p *PodExpectation) difference(found PodState, exists bool) (wanted, got st
 }
 
 // String says what is expected.
-func (p *PodExpectation) String() string {
+func (p *podExpectation) String() string {
 	var parts []string
 	if p.Node != nil {
 		parts = append(parts, "node "+orNone(*p.Node))

@@ -21,7 +21,7 @@ import (
 // simulations, so that one input can be replayed any number of times, also concurrently.
 type Input struct {
 	// Scenarios run one after the other.
-	Scenarios []*Scenario
+	scenarios []*timeline
 	// Warnings name what was read but means nothing, such as fields that a kind of object does not have, and what objects
 	// name that the input lacks.
 	Warnings []string
@@ -85,7 +85,7 @@ type LoadOptions struct {
 // Load reads files, and folders with everything in them that ends in .yaml, .yml or .json. Folders are read in the
 // order of the names; files and folders whose names begin with a dot are left out.
 //
-// Every document is an object, a list of objects as kubectl get prints it, or a [Scenario]. Fields that an object's
+// Every document is an object, a list of objects as kubectl get prints it, or a Scenario. Fields that an object's
 // kind does not have, and kinds that are not known, are no faults, because clusters are often newer than this package.
 // Every error is an [*InputError] and has all faults of all files.
 func Load(paths []string, options LoadOptions) (*Input, error) {

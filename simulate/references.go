@@ -42,10 +42,10 @@ func (l *loader) warnOfMissing() {
 		for _, loaded := range l.input.objects {
 			visit(loaded.source, loaded.object)
 		}
-		for _, scenario := range l.input.Scenarios {
+		for _, scenario := range l.input.scenarios {
 			for _, step := range scenario.Steps {
 				if step.object != nil {
-					visit(step.source.field(string(ActionCreate)), step.object)
+					visit(step.source.field(string(actionCreate)), step.object)
 				}
 			}
 		}

@@ -41,7 +41,7 @@ func (c *Cluster) replay(input *Input, end *time.Time) error {
 		input.taken = true
 	}
 	c.warnings = append(c.warnings, input.Warnings...)
-	for _, scenario := range input.Scenarios {
+	for _, scenario := range input.scenarios {
 		c.progress.total += len(scenario.Steps)
 	}
 	r := &replay{Cluster: c, end: end, custom: customKinds(input), ignored: make(map[schema.GroupVersionKind]int)}
@@ -77,7 +77,7 @@ func (r *replay) run(input *Input) error {
 	if err := r.createAll(input); err != nil {
 		return err
 	}
-	for _, scenario := range input.Scenarios {
+	for _, scenario := range input.scenarios {
 		r.base = r.clock.Now()
 		for i, step := range scenario.Steps {
 			if err := r.step(scenario, i, step); err != nil {
@@ -196,7 +196,7 @@ func customKinds(input *Input) map[schema.GroupKind]customKind {
 	for _, loaded := range input.objects {
 		note(loaded.object)
 	}
-	for _, scenario := range input.Scenarios {
+	for _, scenario := range input.scenarios {
 		for _, step := range scenario.Steps {
 			if step.object != nil {
 				note(step.object)
@@ -219,11 +219,11 @@ func customKinds(input *Input) map[schema.GroupKind]customKind {
 }
 
 // step waits until a step is due and makes it.
-func (r *replay) step(scenario *Scenario, index int, step *Step) error {
+func (r *replay) step(scenario *timeline, index int, step *timelineStep) error {
 	if err := r.waitFor(scenario, index, step); err != nil {
 		return err
 	}
-	if step.Action == ActionExpect {
+	if step.Action == actionExpect {
 		if err := r.runNow(); err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (r *replay) step(scenario *Scenario, index int, step *Step) error {
 		return nil
 	}
 	namespace := k.namespaceOf(step.namespace)
-	if step.Action != ActionCreate && r.gone(k, namespace, step.name) {
+	if step.Action != actionCreate && r.gone(k, namespace, step.name) {
 		r.late++
 		if r.first == "" {
 			r.first = fmt.Sprintf("step %d of scenario %q, %v", index+1, scenario.Name, step)
@@ -244,11 +244,11 @@ func (r *replay) step(scenario *Scenario, index int, step *Step) error {
 	}
 	var err error
 	switch step.Action {
-	case ActionCreate:
+	case actionCreate:
 		err = r.createLoaded(k, step.object)
-	case ActionPatch:
+	case actionPatch:
 		err = r.patch(k, namespace, step.name, step.patch)
-	case ActionDelete:
+	case actionDelete:
 		err = r.delete(k, namespace, step.name)
 	}
 	if err != nil {
@@ -258,7 +258,7 @@ func (r *replay) step(scenario *Scenario, index int, step *Step) error {
 }
 
 // waitFor lets time pass until a step is due.
-func (r *replay) waitFor(scenario *Scenario, index int, step *Step) error {
+func (r *replay) waitFor(scenario *timeline, index int, step *timelineStep) error {
 	if step.At != nil {
 		due := r.base.Add(*step.At)
 		switch {
@@ -291,7 +291,7 @@ func (r *replay) gone(k *kind, namespace, name string) bool {
 }
 
 // check compares pods with what is expected of them.
-func (c *Cluster) check(expected *Expectation) {
+func (c *Cluster) check(expected *expectation) {
 	for i := range expected.Pods {
 		pod := &expected.Pods[i]
 		state, exists := c.Pod(pod.Namespace, pod.Name)

@@ -23,37 +23,37 @@ const (
 	scenarioVersion = scenarioGroup + "/v1alpha1"
 )
 
-// Scenario is a timeline: what happens to the cluster, and what should have become of it.
+// timeline is a document of kind Scenario: what happens to the cluster, and what should have become of it.
 //
 // Times count from the start of the scenario, which for the second and later ones is when the one before has settled.
 // Steps with the same time happen together, before any pod is tried. A step without a time happens once the one before
 // has settled, that is when nothing more can happen by itself except that pods are tried again because they waited too
 // long; but not later than the next step that has a time.
-type Scenario struct {
+type timeline struct {
 	Name  string
-	Steps []*Step
+	Steps []*timelineStep
 
 	source source
 }
 
-// Action is what a step does.
-type Action string
+// stepAction is what a step does.
+type stepAction string
 
 // The actions of steps.
 const (
-	ActionCreate Action = "create"
-	ActionPatch  Action = "patch"
-	ActionDelete Action = "delete"
-	ActionExpect Action = "expect"
+	actionCreate stepAction = "create"
+	actionPatch  stepAction = "patch"
+	actionDelete stepAction = "delete"
+	actionExpect stepAction = "expect"
 )
 
-// Step is one thing that happens in a [Scenario].
-type Step struct {
+// timelineStep is one thing that happens in a timeline.
+type timelineStep struct {
 	// At is when, since the start of the scenario; nil means once the step before has settled.
 	At     *time.Duration
-	Action Action
+	Action stepAction
 	// Expect is what should be; nil unless that is the action.
-	Expect *Expectation
+	Expect *expectation
 
 	// kind and name of the object to patch or delete.
 	kind            *kind
@@ -65,8 +65,8 @@ type Step struct {
 }
 
 // String names the step for a message, such as "patch Node n1".
-func (s *Step) String() string {
-	if s.Action == ActionExpect {
+func (s *timelineStep) String() string {
+	if s.Action == actionExpect {
 		return string(s.Action)
 	}
 	return string(s.Action) + " " + s.kind.describe(s.namespace, s.name)
@@ -86,7 +86,7 @@ type stepDocument struct {
 	Create json.RawMessage  `json:"create"`
 	Patch  json.RawMessage  `json:"patch"`
 	Delete json.RawMessage  `json:"delete"`
-	Expect *Expectation     `json:"expect"`
+	Expect *expectation     `json:"expect"`
 }
 
 // isScenario reports whether a document is meant to be a scenario, of whatever version.
@@ -113,7 +113,7 @@ func (l *loader) readScenario(document *manifest.Document, header manifest.Heade
 		l.errs.Add(whole.field("spec.steps").errorf("the scenario has no steps"))
 		return
 	}
-	scenario := &Scenario{Name: written.Metadata.Name, source: whole}
+	scenario := &timeline{Name: written.Metadata.Name, source: whole}
 	steps := whole.field("spec.steps")
 	for i := range written.Spec.Steps {
 		step, err := l.readStep(steps.field(indexed(i)), &written.Spec.Steps[i])
@@ -124,13 +124,13 @@ func (l *loader) readScenario(document *manifest.Document, header manifest.Heade
 		scenario.Steps = append(scenario.Steps, step)
 	}
 	l.errs.Add(checkOrder(scenario.Steps).Err())
-	l.input.Scenarios = append(l.input.Scenarios, scenario)
+	l.input.scenarios = append(l.input.scenarios, scenario)
 }
 
 func indexed(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 // checkOrder reports steps that are to happen before one that is written above them.
-func checkOrder(steps []*Step) manifest.ErrorList {
+func checkOrder(steps []*timelineStep) manifest.ErrorList {
 	var errs manifest.ErrorList
 	var latest time.Duration
 	for _, step := range steps {
@@ -146,16 +146,16 @@ func checkOrder(steps []*Step) manifest.ErrorList {
 	return errs
 }
 
-func (l *loader) readStep(from source, written *stepDocument) (*Step, error) {
-	step := &Step{source: from}
+func (l *loader) readStep(from source, written *stepDocument) (*timelineStep, error) {
+	step := &timelineStep{source: from}
 	if written.At != nil {
 		if written.At.Duration < 0 {
 			return nil, from.field("at").errorf("%v is before the start of the scenario", written.At.Duration)
 		}
 		step.At = &written.At.Duration
 	}
-	actions := map[Action]json.RawMessage{
-		ActionCreate: written.Create, ActionPatch: written.Patch, ActionDelete: written.Delete,
+	actions := map[stepAction]json.RawMessage{
+		actionCreate: written.Create, actionPatch: written.Patch, actionDelete: written.Delete,
 	}
 	var given []string
 	for action, raw := range actions {
@@ -165,16 +165,16 @@ func (l *loader) readStep(from source, written *stepDocument) (*Step, error) {
 		}
 	}
 	if written.Expect != nil {
-		given = append(given, string(ActionExpect))
-		step.Action = ActionExpect
+		given = append(given, string(actionExpect))
+		step.Action = actionExpect
 	}
 	if len(given) != 1 {
 		slices.Sort(given)
 		return nil, from.errorf("%s", wrongActions(given))
 	}
-	if step.Action == ActionExpect {
+	if step.Action == actionExpect {
 		step.Expect = written.Expect
-		return step, step.Expect.complete(from.field(string(ActionExpect)))
+		return step, step.Expect.complete(from.field(string(actionExpect)))
 	}
 	return step, l.readAction(step, from.field(string(step.Action)), actions[step.Action])
 }
@@ -188,7 +188,7 @@ func wrongActions(given []string) string {
 }
 
 // readAction reads the object that a step creates, patches or deletes.
-func (l *loader) readAction(step *Step, from source, raw []byte) error {
+func (l *loader) readAction(step *timelineStep, from source, raw []byte) error {
 	header, err := headerOf(from, raw)
 	if err != nil {
 		return err
@@ -198,19 +198,19 @@ func (l *loader) readAction(step *Step, from source, raw []byte) error {
 	}
 	step.namespace, step.name = step.kind.namespaceOf(header.Namespace), header.Name
 	switch step.Action {
-	case ActionCreate:
+	case actionCreate:
 		if step.object, err = l.decodeObject(from, raw, header); err != nil {
 			return err
 		}
 		if step.name == "" && step.object.GetGenerateName() != "" {
 			step.name = step.object.GetGenerateName()
 		}
-	case ActionPatch:
+	case actionPatch:
 		step.patch = raw
 		if err := l.checkPatch(step.kind, from, raw); err != nil {
 			return err
 		}
-	case ActionDelete:
+	case actionDelete:
 		if err := l.checkPatch(step.kind, from, raw); err != nil {
 			return err
 		}

@@ -15,11 +15,11 @@ import (
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
-// DefaultMaxVirtualTime is how long a simulation may go on by itself.
-const DefaultMaxVirtualTime = 24 * time.Hour
+// defaultMaxVirtualTime is how long a simulation may go on by itself.
+const defaultMaxVirtualTime = 24 * time.Hour
 
-// DefaultCallLimit is how long a call of a plugin may take in real time.
-const DefaultCallLimit = time.Minute
+// defaultCallLimit is how long a call of a plugin may take in real time.
+const defaultCallLimit = time.Minute
 
 // Options say how a simulation runs. The zero value is a scheduler with the default profile and nothing but a report.
 type Options struct {
@@ -44,10 +44,10 @@ type Options struct {
 	// Logger receives what the scheduler logs; the zero value drops it.
 	Logger klog.Logger
 	// CallLimit is how long, in real time, a single call of a plugin may take until the simulation is given up with a
-	// [*HangingError]; zero means DefaultCallLimit, a negative one no limit.
+	// [*HangingError]; zero means a minute, a negative one no limit.
 	CallLimit time.Duration
 	// MaxVirtualTime is how long pods may be tried over and over until the simulation is given up; zero means
-	// DefaultMaxVirtualTime. Time that passes because a step is due later does not count.
+	// a day. Time that passes because a step is due later does not count.
 	MaxVirtualTime time.Duration
 }
 

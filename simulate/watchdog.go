@@ -81,7 +81,7 @@ func (c *Cluster) await(done <-chan struct{}) *HangingError {
 	limit := c.options.CallLimit
 	switch {
 	case limit == 0:
-		limit = DefaultCallLimit
+		limit = defaultCallLimit
 	case limit < 0:
 		<-done
 		return nil

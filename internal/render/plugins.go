@@ -6,7 +6,6 @@ package render
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/rouse-scheduler/rouse/inspect"
@@ -23,11 +22,8 @@ func Plugins(w io.Writer, p *inspect.Plugins, style Style) error {
 	for i := range p.Plugins {
 		plugin := &p.Plugins[i]
 		name := plugin.Name
-		switch {
-		case !plugin.InTree:
+		if !plugin.InTree {
 			name += " (out-of-tree)"
-		case !plugin.Built:
-			name += " (not implemented)"
 		}
 		points, events := cell{text: strings.Join(plugin.ExtensionPoints, " ")}, cell{text: decimal(len(plugin.Events))}
 		if len(plugin.Events) == 0 {
@@ -40,9 +36,6 @@ func Plugins(w io.Writer, p *inspect.Plugins, style Style) error {
 		list.cells(cell{text: name}, yesOrNo(plugin.EnabledByDefault), weightCell(plugin.DefaultWeight), events, points)
 	}
 	list.draw(&b, style)
-	if slices.ContainsFunc(p.Plugins, func(plugin inspect.Plugin) bool { return !plugin.Built }) {
-		notes = append(notes, "In place of a plugin that is not implemented, a placeholder rejects the pods that need it.")
-	}
 	for _, note := range notes {
 		b.WriteString("\n" + note + "\n")
 	}

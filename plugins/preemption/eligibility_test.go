@@ -85,7 +85,7 @@ func TestNotEligible(t *testing.T) {
 		pod("v", 1, "1", on("a"), terminating, condition(v1.ConditionTrue, v1.PodReasonPreemptionByScheduler)),
 	})
 	result, status := s.preempt(t, preemptor)
-	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable, preemption.ReasonVictimsTerminating))
+	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable, "not eligible due to a terminating pod on the nominated node."))
 	if nominated(result) != "kept" || len(s.deleted()) > 0 {
 		t.Errorf("nomination %s, deleted %q; want it kept, and no pod deleted", nominated(result), s.deleted())
 	}
@@ -97,7 +97,7 @@ func TestEligibilityOfTheLatestPod(t *testing.T) {
 	s := in(t, objects{current, node("a", "1"), pod("v", 1, "1", on("a"))})
 	state, statuses := s.Filter(t, old)
 	_, status := s.evaluator.Preempt(t.Context(), state, old, statuses)
-	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable, preemption.ReasonNeverPreempts))
+	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable, "not eligible due to preemptionPolicy=Never."))
 
 	s = in(t, objects{node("a", "1")})
 	_, status = s.evaluator.Preempt(t.Context(), framework.NewCycleState(), old, framework.NewDefaultNodeToStatus())

@@ -25,16 +25,16 @@ import (
 
 // The reasons that a preemption that comes to nothing gives.
 const (
-	// ReasonNotHelpful is given for the nodes whose rejection no eviction can change.
-	ReasonNotHelpful = "Preemption is not helpful for scheduling"
-	// ReasonNoVictims is given for a node without pods that the pod may preempt.
-	ReasonNoVictims = "No preemption victims found for incoming pod"
-	// ReasonNoCandidate is given when extenders turned all nodes down.
-	ReasonNoCandidate = "no candidate node for preemption"
-	// ReasonNeverPreempts is given for a pod that must not preempt.
-	ReasonNeverPreempts = "not eligible due to preemptionPolicy=Never."
-	// ReasonVictimsTerminating is given for a pod whose victims are still ending.
-	ReasonVictimsTerminating = "not eligible due to a terminating pod on the nominated node."
+	// reasonNotHelpful is given for the nodes whose rejection no eviction can change.
+	reasonNotHelpful = "Preemption is not helpful for scheduling"
+	// reasonNoVictims is given for a node without pods that the pod may preempt.
+	reasonNoVictims = "No preemption victims found for incoming pod"
+	// reasonNoCandidate is given when extenders turned all nodes down.
+	reasonNoCandidate = "no candidate node for preemption"
+	// reasonNeverPreempts is given for a pod that must not preempt.
+	reasonNeverPreempts = "not eligible due to preemptionPolicy=Never."
+	// reasonVictimsTerminating is given for a pod whose victims are still ending.
+	reasonVictimsTerminating = "not eligible due to a terminating pod on the nominated node."
 )
 
 // Options are what an [Evaluator] is built from.
@@ -135,7 +135,7 @@ func (e *Evaluator) Preempt(
 	}
 	best := e.best(ctx, candidates, victims)
 	if best == "" {
-		return nil, fwk.NewStatus(fwk.Unschedulable, ReasonNoCandidate)
+		return nil, fwk.NewStatus(fwk.Unschedulable, reasonNoCandidate)
 	}
 	e.metrics.VictimsChosen(len(victims[best].Pods))
 	if err := e.evictor.preempt(ctx, pod, best, victims[best].Pods); err != nil {

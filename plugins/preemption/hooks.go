@@ -43,8 +43,8 @@ type Hooks interface {
 
 // The number of candidates that is enough when [HooksOptions] don't say: a tenth of the nodes, but at least 100.
 const (
-	DefaultMinCandidateNodesPercentage = 10
-	DefaultMinCandidateNodesAbsolute   = 100
+	minCandidateNodesPercentage = 10
+	minCandidateNodesAbsolute   = 100
 )
 
 // HooksOptions are what [DefaultHooks] are built from. Only Handle is required.
@@ -55,7 +55,7 @@ type HooksOptions struct {
 	// them, as that of this module's runtime has.
 	Handle fwk.Handle
 	// MinCandidateNodesPercentage and MinCandidateNodesAbsolute say how many candidates are enough: the larger of a
-	// percentage of the nodes and a number. If both are zero, the defaults are taken.
+	// percentage of the nodes and a number. If both are zero, they are 10 and 100.
 	MinCandidateNodesPercentage, MinCandidateNodesAbsolute int32
 	// IsEligiblePod reports whether a pod of lower priority on the node may be evicted for the preemptor; nil means that it
 	// always may. It is called concurrently.
@@ -93,7 +93,7 @@ func NewDefaultHooks(options HooksOptions) *DefaultHooks {
 		random:        rand.New(rand.NewPCG(seedOf(options.Handle), 0)),
 	}
 	if h.percentage == 0 && h.absolute == 0 {
-		h.percentage, h.absolute = DefaultMinCandidateNodesPercentage, DefaultMinCandidateNodesAbsolute
+		h.percentage, h.absolute = minCandidateNodesPercentage, minCandidateNodesAbsolute
 	}
 	if h.eligible == nil {
 		h.eligible = func(fwk.NodeInfo, fwk.PodInfo, *v1.Pod) bool { return true }
@@ -105,7 +105,7 @@ func NewDefaultHooks(options HooksOptions) *DefaultHooks {
 // an earlier preemption are terminating on the node that is nominated for it; unless that node can't take it any more.
 func (h *DefaultHooks) PodEligibleToPreemptOthers(_ context.Context, pod *v1.Pod, nominatedNodeStatus *fwk.Status) (bool, string) {
 	if policy := pod.Spec.PreemptionPolicy; policy != nil && *policy == v1.PreemptNever {
-		return false, ReasonNeverPreempts
+		return false, reasonNeverPreempts
 	}
 	nominated := pod.Status.NominatedNodeName
 	if nominated == "" || nominatedNodeStatus.Code() == fwk.UnschedulableAndUnresolvable {
@@ -117,7 +117,7 @@ func (h *DefaultHooks) PodEligibleToPreemptOthers(_ context.Context, pod *v1.Pod
 	}
 	for _, other := range framework.View(node).Pods() {
 		if h.canPreempt(node, other, pod) && preemptedAndTerminating(other.GetPod()) {
-			return false, ReasonVictimsTerminating
+			return false, reasonVictimsTerminating
 		}
 	}
 	return true, ""

@@ -123,7 +123,7 @@ func (e *Evaluator) nodesWithVictims(pod *v1.Pod, nodes nodeSubset, offset int, 
 			continue
 		}
 		if noVictims == nil {
-			noVictims = fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonNoVictims)
+			noVictims = fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonNoVictims)
 		}
 		found.set(index, noVictims)
 	}
@@ -152,7 +152,7 @@ func (v *nodeStatuses) set(index int, status *fwk.Status) {
 // statuses returns the verdicts by node. No eviction helps on the nodes that were not looked at.
 func (v *nodeStatuses) statuses() *framework.NodeToStatus {
 	result := framework.NewNodeStatusList(v.nodes, nil, v.numbers, v.different)
-	result.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonNotHelpful))
+	result.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonNotHelpful))
 	return result
 }
 

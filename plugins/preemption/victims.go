@@ -46,7 +46,7 @@ func (h *DefaultHooks) SelectVictimsOnNode(
 		}
 	}
 	if len(potential) == 0 {
-		return nil, 0, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonNoVictims)
+		return nil, 0, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasonNoVictims)
 	}
 	t := &trial{handle: h.handle, state: state, pod: pod, node: node}
 	for _, victim := range potential {

@@ -19,15 +19,15 @@ import (
 const manyAttempts = 15
 
 // AttemptStarted implements scheduler.Observer.
-func (m *Metrics) AttemptStarted(*v1.Pod, int) {}
+func (m *recorder) AttemptStarted(*v1.Pod, int) {}
 
 // SearchEnded implements scheduler.Observer.
-func (m *Metrics) SearchEnded(_ *v1.Pod, duration time.Duration) {
+func (m *recorder) SearchEnded(_ *v1.Pod, duration time.Duration) {
 	m.searchDuration.get().Observe(duration.Seconds())
 }
 
 // AttemptFailed implements scheduler.Observer.
-func (m *Metrics) AttemptFailed(failure scheduler.Failure) {
+func (m *recorder) AttemptFailed(failure scheduler.Failure) {
 	result := "error"
 	if failure.Status.IsRejected() {
 		result = "unschedulable"
@@ -36,7 +36,7 @@ func (m *Metrics) AttemptFailed(failure scheduler.Failure) {
 }
 
 // PodBound implements scheduler.Observer.
-func (m *Metrics) PodBound(binding scheduler.Binding) {
+func (m *recorder) PodBound(binding scheduler.Binding) {
 	m.attemptEnded("scheduled", binding.Pod, binding.Duration)
 	m.attemptsPerPod.get().Observe(float64(binding.Attempt))
 	m.sliDurations.observe(labels{attemptsLabel(binding.Attempt)}, binding.SinceReady.Seconds())
@@ -45,7 +45,7 @@ func (m *Metrics) PodBound(binding scheduler.Binding) {
 	}
 }
 
-func (m *Metrics) attemptEnded(result string, pod *v1.Pod, duration time.Duration) {
+func (m *recorder) attemptEnded(result string, pod *v1.Pod, duration time.Duration) {
 	values := labels{result, pod.Spec.SchedulerName}
 	m.attempts.increment(values)
 	m.attemptDurations.observe(values, duration.Seconds())
@@ -59,7 +59,7 @@ func attemptsLabel(attempts int) string {
 }
 
 // EventHandled implements scheduler.Observer.
-func (m *Metrics) EventHandled(event fwk.ClusterEvent, duration time.Duration) {
+func (m *recorder) EventHandled(event fwk.ClusterEvent, duration time.Duration) {
 	m.eventDurations.observe(labels{m.eventLabels.of(event)}, duration.Seconds())
 }
 
@@ -83,4 +83,4 @@ func (l *eventLabels) of(event fwk.ClusterEvent) string {
 }
 
 // PluginFailed implements scheduler.Observer. kube-scheduler has no metric for it; failures are in the log.
-func (m *Metrics) PluginFailed(runtime.PluginFailure) {}
+func (m *recorder) PluginFailed(runtime.PluginFailure) {}

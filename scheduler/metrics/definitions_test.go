@@ -78,7 +78,7 @@ func describe(t *testing.T, definition metrics.Definition) string {
 // What is registered is what is defined.
 func TestRegisteredAsDefined(t *testing.T) {
 	f := newFixture(t, metrics.Options{})
-	touchAll(f.Metrics)
+	touchAll(f.Recorder)
 	scraped := f.scrape()
 	for _, definition := range metrics.Definitions() {
 		for _, line := range []string{

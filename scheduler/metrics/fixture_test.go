@@ -19,7 +19,7 @@ import (
 
 // fixture is metrics in a registry of their own.
 type fixture struct {
-	*metrics.Metrics
+	*metrics.Recorder
 	t        testing.TB
 	registry basemetrics.KubeRegistry
 }
@@ -31,7 +31,7 @@ func newFixture(t testing.TB, options metrics.Options) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &fixture{Metrics: m, t: t, registry: registry}
+	return &fixture{Recorder: m.Recorder(), t: t, registry: registry}
 }
 
 // scrape returns what a GET request is answered.

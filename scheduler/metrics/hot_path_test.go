@@ -21,49 +21,49 @@ import (
 type hotPath struct {
 	name string
 	// prepare returns what is measured.
-	prepare func(*metrics.Metrics) func()
+	prepare func(*metrics.Recorder) func()
 }
 
 func hotPaths() []hotPath {
 	pod := podNamed("p")
-	always := func(do func(*metrics.Metrics)) func(*metrics.Metrics) func() {
-		return func(m *metrics.Metrics) func() { return func() { do(m) } }
+	always := func(do func(*metrics.Recorder)) func(*metrics.Recorder) func() {
+		return func(m *metrics.Recorder) func() { return func() { do(m) } }
 	}
 	info := rejectedBy("NodeResourcesFit", "NodeAffinity")
 	failure := scheduler.Failure{Pod: pod, Status: fwk.NewStatus(fwk.Unschedulable), Duration: time.Millisecond}
 	binding := scheduler.Binding{Pod: pod, Attempt: 2, Duration: time.Millisecond, SinceReady: time.Second}
 	event := fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.UpdateNodeLabel}
 	return []hotPath{
-		{"Evaluation", func(m *metrics.Metrics) func() {
+		{"Evaluation", func(m *metrics.Recorder) func() {
 			return m.PluginEvaluations("NodeResourcesFit", runtime.MethodFilter, profile).Inc
 		}},
-		{"ExtensionPoint", always(func(m *metrics.Metrics) {
+		{"ExtensionPoint", always(func(m *metrics.Recorder) {
 			m.ExtensionPointDuration(runtime.MethodFilter, "Success", profile, time.Millisecond)
 		})},
-		{"Plugin", always(func(m *metrics.Metrics) {
+		{"Plugin", always(func(m *metrics.Recorder) {
 			m.PluginDuration("NodeResourcesFit", runtime.MethodFilter, "Success", time.Microsecond)
 		})},
-		{"Hint", always(func(m *metrics.Metrics) {
+		{"Hint", always(func(m *metrics.Recorder) {
 			m.HintEvaluated(queue.HintResult{Plugin: "NodeResourcesFit", Event: "NodeAdd", Hint: fwk.QueueSkip, Duration: time.Microsecond})
 		})},
-		{"Gates", always(func(m *metrics.Metrics) { m.PreEnqueueRan(profile, "", time.Microsecond) })},
-		{"PodMoved", always(func(m *metrics.Metrics) {
+		{"Gates", always(func(m *metrics.Recorder) { m.PreEnqueueRan(profile, "", time.Microsecond) })},
+		{"PodMoved", always(func(m *metrics.Recorder) {
 			m.PodMoved(queue.PodMove{Pod: info, From: queue.PoolInFlight, To: queue.PoolUnschedulable, Cause: queue.CauseAttemptFailed})
 			m.PodMoved(queue.PodMove{Pod: info, From: queue.PoolUnschedulable, To: queue.PoolNone, Cause: queue.CauseDeleted})
 		})},
-		{"InFlightEvents", always(func(m *metrics.Metrics) { m.InFlightEvents("NodeAdd", 1); m.InFlightEvents("NodeAdd", -1) })},
-		{"Goroutines", always(func(m *metrics.Metrics) { m.Goroutines("Filter", 16); m.Goroutines("Filter", -16) })},
-		{"SearchEnded", always(func(m *metrics.Metrics) { m.SearchEnded(pod, time.Millisecond) })},
-		{"AttemptFailed", always(func(m *metrics.Metrics) { m.AttemptFailed(failure) })},
-		{"PodBound", always(func(m *metrics.Metrics) { m.PodBound(binding) })},
-		{"EventHandled", always(func(m *metrics.Metrics) { m.EventHandled(event, time.Microsecond) })},
+		{"InFlightEvents", always(func(m *metrics.Recorder) { m.InFlightEvents("NodeAdd", 1); m.InFlightEvents("NodeAdd", -1) })},
+		{"Goroutines", always(func(m *metrics.Recorder) { m.Goroutines("Filter", 16); m.Goroutines("Filter", -16) })},
+		{"SearchEnded", always(func(m *metrics.Recorder) { m.SearchEnded(pod, time.Millisecond) })},
+		{"AttemptFailed", always(func(m *metrics.Recorder) { m.AttemptFailed(failure) })},
+		{"PodBound", always(func(m *metrics.Recorder) { m.PodBound(binding) })},
+		{"EventHandled", always(func(m *metrics.Recorder) { m.EventHandled(event, time.Microsecond) })},
 	}
 }
 
 func BenchmarkHotPaths(b *testing.B) {
 	for _, path := range hotPaths() {
 		b.Run(path.name, func(b *testing.B) {
-			do := path.prepare(newFixture(b, metrics.Options{}).Metrics)
+			do := path.prepare(newFixture(b, metrics.Options{}).Recorder)
 			b.ReportAllocs()
 			for b.Loop() {
 				do()
@@ -74,7 +74,7 @@ func BenchmarkHotPaths(b *testing.B) {
 
 func TestHotPathsAllocateNothing(t *testing.T) {
 	for _, path := range hotPaths() {
-		do := path.prepare(newFixture(t, metrics.Options{}).Metrics)
+		do := path.prepare(newFixture(t, metrics.Options{}).Recorder)
 		do() // the first time, series are made
 		if allocations := testing.AllocsPerRun(200, do); allocations != 0 {
 			t.Errorf("%s: %v allocations, want none", path.name, allocations)
@@ -101,7 +101,7 @@ func TestConcurrentUse(t *testing.T) {
 		for range workers {
 			measuring.Go(func() {
 				for _, path := range hotPaths() {
-					do := path.prepare(f.Metrics)
+					do := path.prepare(f.Recorder)
 					for range rounds {
 						do()
 					}

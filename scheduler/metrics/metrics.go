@@ -27,12 +27,12 @@ import (
 const interval = time.Second
 
 var (
-	_ runtime.Metrics          = &Metrics{}
-	_ queue.BatchObserver      = &Metrics{}
-	_ scheduler.Observer       = &Metrics{}
-	_ preemption.Metrics       = &Metrics{}
-	_ volumebinding.Metrics    = &Metrics{}
-	_ dynamicresources.Metrics = &Metrics{}
+	_ runtime.Metrics          = &recorder{}
+	_ queue.BatchObserver      = &recorder{}
+	_ scheduler.Observer       = &recorder{}
+	_ preemption.Metrics       = &recorder{}
+	_ volumebinding.Metrics    = &recorder{}
+	_ dynamicresources.Metrics = &recorder{}
 )
 
 // Options are the settings of [New]. The zero value is the default.
@@ -44,6 +44,11 @@ type Options struct {
 // Metrics measures one scheduler. Make it with [New] and have it told by [Metrics.Attach]. It is safe for concurrent
 // use.
 type Metrics struct {
+	recorder *recorder
+}
+
+// recorder is what a scheduler, its queue, its framework and its plugins tell what happens.
+type recorder struct {
 	clock       clock.WithTicker
 	buffer      buffer
 	eventLabels eventLabels
@@ -94,7 +99,7 @@ func New(register func(basemetrics.Registerable) error, options Options) (*Metri
 	for _, definition := range Definitions() {
 		r.definitions[strings.TrimPrefix(definition.Name, prefix)] = definition
 	}
-	m := &Metrics{clock: options.Clock, buffer: make(buffer, bufferSize)}
+	m := &recorder{clock: options.Clock, buffer: make(buffer, bufferSize)}
 	m.eventLabels.known = map[fwk.ClusterEvent]string{}
 	m.register(&r)
 	for _, definition := range r.definitions {
@@ -103,10 +108,10 @@ func New(register func(basemetrics.Registerable) error, options Options) (*Metri
 	if err := errors.Join(r.errs...); err != nil {
 		return nil, err
 	}
-	return m, nil
+	return &Metrics{m}, nil
 }
 
-func (m *Metrics) register(r *registration) {
+func (m *recorder) register(r *registration) {
 	m.attempts = r.counters("schedule_attempts_total")
 	m.attemptDurations = r.histograms("scheduling_attempt_duration_seconds")
 	m.searchDuration = r.histograms("scheduling_algorithm_duration_seconds").series.pin(labels{})
@@ -176,7 +181,9 @@ func (r *registration) fail(name string, err error) {
 
 // Attach has a scheduler that is made with the options tell m what happens. Observers that the options have already are
 // told too, before m.
-func (m *Metrics) Attach(options *scheduler.Options) {
+func (m *Metrics) Attach(options *scheduler.Options) { m.recorder.Attach(options) }
+
+func (m *recorder) Attach(options *scheduler.Options) {
 	options.Metrics = m
 	options.Observer = scheduler.JoinObservers(options.Observer, m)
 	options.QueueObserver = queue.JoinObservers(options.QueueObserver, m)
@@ -184,7 +191,9 @@ func (m *Metrics) Attach(options *scheduler.Options) {
 
 // Run records, every second until the context ends, what was measured where time is precious, and how much counts says
 // that the cache holds; it does so once more before it returns. Only one goroutine may call it. Counts may be nil.
-func (m *Metrics) Run(ctx context.Context, counts func() cache.Counts) {
+func (m *Metrics) Run(ctx context.Context, counts func() cache.Counts) { m.recorder.Run(ctx, counts) }
+
+func (m *recorder) Run(ctx context.Context, counts func() cache.Counts) {
 	ticker := m.clock.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -201,7 +210,7 @@ func (m *Metrics) Run(ctx context.Context, counts func() cache.Counts) {
 	}
 }
 
-func (m *Metrics) countCache(counts cache.Counts) {
+func (m *recorder) countCache(counts cache.Counts) {
 	m.cacheSize.of(labels{"nodes"}).set(counts.Nodes)
 	m.cacheSize.of(labels{"pods"}).set(counts.Pods)
 	m.cacheSize.of(labels{"assumed_pods"}).set(counts.AssumedPods)

@@ -40,7 +40,7 @@ func rejectedBy(plugins ...string) *framework.QueuedPodInfo {
 }
 
 // touchAll has every metric measure something, and records it.
-func touchAll(m *metrics.Metrics) {
+func touchAll(m *metrics.Recorder) {
 	m.AttemptStarted(podNamed("p"), 1)
 	m.SearchEnded(podNamed("p"), time.Second)
 	m.AttemptFailed(scheduler.Failure{Pod: podNamed("p"), Status: fwk.NewStatus(fwk.Unschedulable), Duration: time.Second})
@@ -67,7 +67,7 @@ func touchAll(m *metrics.Metrics) {
 }
 
 // record has the buffer recorded.
-func record(m *metrics.Metrics) {
+func record(m *metrics.Recorder) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	m.Run(ctx, func() cache.Counts { return cache.Counts{Nodes: 1, Pods: 2, AssumedPods: 3} })
@@ -75,7 +75,7 @@ func record(m *metrics.Metrics) {
 
 func TestLint(t *testing.T) {
 	f := newFixture(t, metrics.Options{})
-	touchAll(f.Metrics)
+	touchAll(f.Recorder)
 	problems, err := testutil.NewPromLinter(strings.NewReader(f.scrape())).Lint()
 	if err != nil || len(problems) != 0 {
 		t.Errorf("linting: %v, error %v", problems, err)
@@ -86,36 +86,36 @@ func TestLint(t *testing.T) {
 func TestWhatIsMeasured(t *testing.T) {
 	tests := []struct {
 		metric  string
-		measure func(*metrics.Metrics)
+		measure func(*metrics.Recorder)
 		want    []string
 	}{
-		{"schedule_attempts_total", func(m *metrics.Metrics) {
+		{"schedule_attempts_total", func(m *metrics.Recorder) {
 			for _, code := range []fwk.Code{fwk.Unschedulable, fwk.UnschedulableAndUnresolvable, fwk.Pending, fwk.Error} {
 				m.AttemptFailed(scheduler.Failure{Pod: podNamed("p"), Status: fwk.NewStatus(code)})
 			}
 			m.PodBound(scheduler.Binding{Pod: podNamed("p"), Attempt: 1})
 		}, []string{"error default-scheduler: 1", "scheduled default-scheduler: 1", "unschedulable default-scheduler: 3"}},
-		{"scheduling_attempt_duration_seconds", func(m *metrics.Metrics) {
+		{"scheduling_attempt_duration_seconds", func(m *metrics.Recorder) {
 			m.AttemptFailed(scheduler.Failure{Pod: podNamed("p"), Status: fwk.NewStatus(fwk.Error), Duration: time.Second})
 			m.PodBound(scheduler.Binding{Pod: podNamed("p"), Attempt: 1, Duration: 2 * time.Second, SinceReady: time.Hour})
 		}, []string{"error default-scheduler: 1 in 1", "scheduled default-scheduler: 1 in 2"}},
-		{"scheduling_algorithm_duration_seconds", func(*metrics.Metrics) {}, []string{"0 in 0"}},
-		{"scheduling_algorithm_duration_seconds", func(m *metrics.Metrics) { m.SearchEnded(podNamed("p"), time.Millisecond) }, []string{"1 in 0.001"}},
-		{"pod_scheduling_sli_duration_seconds", func(m *metrics.Metrics) {
+		{"scheduling_algorithm_duration_seconds", func(*metrics.Recorder) {}, []string{"0 in 0"}},
+		{"scheduling_algorithm_duration_seconds", func(m *metrics.Recorder) { m.SearchEnded(podNamed("p"), time.Millisecond) }, []string{"1 in 0.001"}},
+		{"pod_scheduling_sli_duration_seconds", func(m *metrics.Recorder) {
 			for _, attempts := range []int{1, 14, 15, 100} {
 				m.PodBound(scheduler.Binding{Pod: podNamed("p"), Attempt: attempts, Duration: time.Hour, SinceReady: time.Second})
 			}
 		}, []string{"14: 1 in 1", "15+: 2 in 2", "1: 1 in 1"}},
-		{"pod_scheduling_attempts", func(m *metrics.Metrics) {
+		{"pod_scheduling_attempts", func(m *metrics.Recorder) {
 			m.PodBound(scheduler.Binding{Pod: podNamed("p"), Attempt: 3})
 			m.PodBound(scheduler.Binding{Pod: podNamed("p"), Attempt: 4})
 		}, []string{"2 in 7"}},
-		{"pod_scheduled_after_flush_total", func(m *metrics.Metrics) {
+		{"pod_scheduled_after_flush_total", func(m *metrics.Recorder) {
 			m.PodBound(scheduler.Binding{Pod: podNamed("p"), Flushed: true})
 			m.PodBound(scheduler.Binding{Pod: podNamed("p")})
 		}, []string{"1"}},
-		{"pod_scheduled_after_flush_total", func(*metrics.Metrics) {}, []string{"0"}},
-		{"event_handling_duration_seconds", func(m *metrics.Metrics) {
+		{"pod_scheduled_after_flush_total", func(*metrics.Recorder) {}, []string{"0"}},
+		{"event_handling_duration_seconds", func(m *metrics.Recorder) {
 			for range 2 {
 				m.EventHandled(fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Update}, time.Second)
 			}
@@ -123,12 +123,12 @@ func TestWhatIsMeasured(t *testing.T) {
 			m.EventHandled(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Add}, time.Second)
 		}, []string{"AssignedPodUpdate: 2 in 2", "NodeUpdateNodeLabel: 1 in 1", "UnscheduledPodAdd: 1 in 1"}},
 		{"cache_size", record, []string{"assumed_pods: 3", "nodes: 1", "pods: 2"}},
-		{"pending_pods", func(*metrics.Metrics) {},
+		{"pending_pods", func(*metrics.Recorder) {},
 			[]string{"active: 0", "backoff: 0", "gated: 0", "incomplete: 0", "pending: 0", "unschedulable: 0"}},
-		{"queued_entities", func(m *metrics.Metrics) {
+		{"queued_entities", func(m *metrics.Recorder) {
 			m.PodMoved(queue.PodMove{Pod: rejectedBy(), To: queue.PoolActive, Cause: queue.CauseAdded})
 		}, []string{"active pod: 1", "backoff pod: 0", "gated pod: 0", "unschedulable pod: 0"}},
-		{"queue_incoming_pods_total", func(m *metrics.Metrics) {
+		{"queue_incoming_pods_total", func(m *metrics.Recorder) {
 			m.PodMoved(queue.PodMove{Pod: rejectedBy(), To: queue.PoolActive, Cause: queue.CauseAdded})
 			m.PodMoved(queue.PodMove{Pod: rejectedBy(), From: queue.PoolActive, To: queue.PoolInFlight, Cause: queue.CausePopped})
 			m.PodMoved(queue.PodMove{Pod: rejectedBy("P"), From: queue.PoolInFlight, To: queue.PoolUnschedulable, Cause: queue.CauseAttemptFailed})
@@ -136,10 +136,10 @@ func TestWhatIsMeasured(t *testing.T) {
 			m.PodMoved(queue.PodMove{Pod: rejectedBy("P"), From: queue.PoolGated, To: queue.PoolGated, Cause: "NodeAdd", NewRejector: "Other"})
 			m.PodMoved(queue.PodMove{Pod: rejectedBy("P"), From: queue.PoolGated, To: queue.PoolNone, Cause: queue.CauseDeleted})
 		}, []string{"active UnscheduledPodAdd: 1", "unschedulable ScheduleAttemptFailure: 1"}},
-		{"queue_incoming_entities_total", func(m *metrics.Metrics) {
+		{"queue_incoming_entities_total", func(m *metrics.Recorder) {
 			m.PodMoved(queue.PodMove{Pod: rejectedBy(), To: queue.PoolActive, Cause: queue.CauseAdded})
 		}, []string{"active UnscheduledPodAdd pod: 1"}},
-		{"unschedulable_pods", func(m *metrics.Metrics) {
+		{"unschedulable_pods", func(m *metrics.Recorder) {
 			info := rejectedBy("P", "Q")
 			info.PendingPlugins.Insert("Q", "R")
 			m.PodMoved(queue.PodMove{Pod: info, From: queue.PoolInFlight, To: queue.PoolUnschedulable})
@@ -148,68 +148,68 @@ func TestWhatIsMeasured(t *testing.T) {
 			m.PodMoved(queue.PodMove{Pod: info, From: queue.PoolGated, To: queue.PoolBackoff})
 			m.PodMoved(queue.PodMove{Pod: rejectedBy("P"), From: queue.PoolInFlight, To: queue.PoolUnschedulable})
 		}, []string{"Gate default-scheduler: 1", "P default-scheduler: 2", "Q default-scheduler: 1", "R default-scheduler: 1"}},
-		{"inflight_events", func(m *metrics.Metrics) {
+		{"inflight_events", func(m *metrics.Recorder) {
 			m.InFlightEvents("NodeAdd", 1)
 			m.InFlightEvents("NodeAdd", 1)
 			m.InFlightEvents(queue.CausePopped, 1)
 			m.InFlightEvents(queue.CausePopped, -1)
 		}, []string{"NodeAdd: 2", "PodPopped: 0"}},
-		{"queueing_hint_execution_duration_seconds", func(m *metrics.Metrics) {
+		{"queueing_hint_execution_duration_seconds", func(m *metrics.Recorder) {
 			m.HintEvaluated(queue.HintResult{Plugin: "P", Event: "NodeAdd", Hint: fwk.Queue, Duration: time.Second})
 			m.HintEvaluated(queue.HintResult{Plugin: "P", Event: "NodeAdd", Hint: fwk.QueueSkip, Duration: time.Second})
 			m.HintEvaluated(queue.HintResult{Plugin: "P", Event: "NodeAdd", Hint: fwk.Queue, Err: errors.New("broken")})
 			record(m)
 		}, []string{"P NodeAdd Error: 1 in 0", "P NodeAdd Queue: 1 in 1", "P NodeAdd QueueSkip: 1 in 1"}},
-		{"pre_queueing_hint_evaluations_total", func(m *metrics.Metrics) {
+		{"pre_queueing_hint_evaluations_total", func(m *metrics.Recorder) {
 			m.EventNarrowed("P", true)
 			m.EventNarrowed("P", false)
 		}, []string{"P all_pods: 1", "P narrowed: 1"}},
-		{"framework_extension_point_duration_seconds", func(m *metrics.Metrics) {
+		{"framework_extension_point_duration_seconds", func(m *metrics.Recorder) {
 			m.ExtensionPointDuration(runtime.MethodFilter, "Success", profile, time.Second)
 			m.PreEnqueueRan(profile, "Gate", time.Second)
 		}, []string{"Filter Success default-scheduler: 1 in 1", "PreEnqueue Success default-scheduler: 1 in 1"}},
-		{"plugin_execution_duration_seconds", func(m *metrics.Metrics) {
+		{"plugin_execution_duration_seconds", func(m *metrics.Recorder) {
 			m.PluginDuration("P", runtime.MethodScore, "Error", time.Second)
 			record(m)
 		}, []string{"P Score Error: 1 in 1"}},
-		{"plugin_evaluation_total", func(m *metrics.Metrics) {
+		{"plugin_evaluation_total", func(m *metrics.Recorder) {
 			m.PluginEvaluations("P", runtime.MethodFilter, profile).Inc()
 			m.PluginEvaluations("P", runtime.MethodFilter, profile).Inc()
 			m.PluginEvaluations("P", runtime.MethodScore, profile)
 		}, []string{"P Filter default-scheduler: 2", "P Score default-scheduler: 0"}},
-		{"permit_wait_duration_seconds", func(m *metrics.Metrics) { m.PermitWait("Unschedulable", time.Second) }, []string{"Unschedulable: 1 in 1"}},
-		{"columns_bytes", func(m *metrics.Metrics) {
+		{"permit_wait_duration_seconds", func(m *metrics.Recorder) { m.PermitWait("Unschedulable", time.Second) }, []string{"Unschedulable: 1 in 1"}},
+		{"columns_bytes", func(m *metrics.Recorder) {
 			m.VerdictCacheBytes("p", 7)
 			m.VerdictCacheBytes("p", 5)
 		}, []string{"p: 5"}},
-		{"goroutines", func(m *metrics.Metrics) {
+		{"goroutines", func(m *metrics.Recorder) {
 			m.Goroutines("binding", 1)
 			m.Goroutines("Filter", 16)
 			m.Goroutines("Filter", -16)
 		}, []string{"Filter: 0", "binding: 1"}},
-		{"preemption_attempts_total", (*metrics.Metrics).PreemptionAttempted, []string{"1"}},
-		{"preemption_victims", func(m *metrics.Metrics) { m.VictimsChosen(5) }, []string{"1 in 5"}},
-		{"preemption_goroutines_execution_total", func(m *metrics.Metrics) {
+		{"preemption_attempts_total", (*metrics.Recorder).PreemptionAttempted, []string{"1"}},
+		{"preemption_victims", func(m *metrics.Recorder) { m.VictimsChosen(5) }, []string{"1 in 5"}},
+		{"preemption_goroutines_execution_total", func(m *metrics.Recorder) {
 			m.EvictionEnded(nil, time.Second)
 			m.EvictionEnded(errors.New("broken"), time.Second)
 		}, []string{"error: 1", "success: 1"}},
-		{"preemption_goroutines_duration_seconds", func(m *metrics.Metrics) { m.EvictionEnded(nil, time.Second) }, []string{"success: 1 in 1"}},
-		{"volume_scheduling_stage_error_total", func(m *metrics.Metrics) { m.StageFailed("assume") }, []string{"assume: 1"}},
-		{"dynamic_resource_allocation_resourceclaim_creates_total", func(m *metrics.Metrics) {
+		{"preemption_goroutines_duration_seconds", func(m *metrics.Recorder) { m.EvictionEnded(nil, time.Second) }, []string{"success: 1 in 1"}},
+		{"volume_scheduling_stage_error_total", func(m *metrics.Recorder) { m.StageFailed("assume") }, []string{"assume: 1"}},
+		{"dynamic_resource_allocation_resourceclaim_creates_total", func(m *metrics.Recorder) {
 			m.ClaimCreated(nil)
 			m.ClaimCreated(errors.New("broken"))
 		}, []string{"failure false  Pod: 1", "success false  Pod: 1"}},
-		{"dra_bindingconditions_allocations_total", func(m *metrics.Metrics) {
+		{"dra_bindingconditions_allocations_total", func(m *metrics.Recorder) {
 			m.DevicesBound(profile, []string{"gpu.example.com", "net.example.com"}, "timeout", time.Second)
 		}, []string{"default-scheduler gpu.example.com timeout: 1", "default-scheduler net.example.com timeout: 1"}},
-		{"dra_bindingconditions_wait_duration_seconds", func(m *metrics.Metrics) {
+		{"dra_bindingconditions_wait_duration_seconds", func(m *metrics.Recorder) {
 			m.DevicesBound(profile, []string{"gpu.example.com"}, "success", 2*time.Second)
 		}, []string{"default-scheduler gpu.example.com success: 1 in 2"}},
 	}
 	measured := map[string]bool{}
 	for _, test := range tests {
 		f := newFixture(t, metrics.Options{})
-		test.measure(f.Metrics)
+		test.measure(f.Recorder)
 		if diff := cmp.Diff(test.want, f.values(test.metric)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.metric, diff)
 		}
@@ -231,7 +231,7 @@ func TestBuffer(t *testing.T) {
 	if got := f.values("plugin_execution_duration_seconds"); got != nil {
 		t.Errorf("before a second is over, got %q, want nothing", got)
 	}
-	record(f.Metrics)
+	record(f.Recorder)
 	if diff := cmp.Diff([]string{"P Filter Success: 1000 in 1000"}, f.values("plugin_execution_duration_seconds")); diff != "" {
 		t.Errorf("after one, the metric (-want +got):\n%s", diff)
 	}
@@ -280,7 +280,7 @@ func TestReset(t *testing.T) {
 	f := newFixture(t, metrics.Options{})
 	evaluations := f.PluginEvaluations("P", runtime.MethodFilter, profile)
 	for range 2 {
-		touchAll(f.Metrics)
+		touchAll(f.Recorder)
 		evaluations.Inc()
 		f.registry.Reset()
 	}
@@ -303,7 +303,7 @@ func TestReset(t *testing.T) {
 			t.Errorf("after the reset, %s (-want +got):\n%s", test.metric, diff)
 		}
 	}
-	touchAll(f.Metrics)
+	touchAll(f.Recorder)
 	evaluations.Inc()
 	for metric, want := range map[string]string{
 		"schedule_attempts_total": "scheduled default-scheduler: 1",

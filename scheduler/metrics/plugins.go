@@ -12,17 +12,17 @@ import (
 )
 
 // ExtensionPointDuration implements runtime.Metrics.
-func (m *Metrics) ExtensionPointDuration(point runtime.Method, status, profile string, duration time.Duration) {
+func (m *recorder) ExtensionPointDuration(point runtime.Method, status, profile string, duration time.Duration) {
 	m.pointDurations.observe(labels{string(point), status, profile}, duration.Seconds())
 }
 
 // PluginDuration implements runtime.Metrics.
-func (m *Metrics) PluginDuration(plugin string, method runtime.Method, status string, duration time.Duration) {
+func (m *recorder) PluginDuration(plugin string, method runtime.Method, status string, duration time.Duration) {
 	m.buffer.add(measurement{m.pluginDurations, labels{plugin, string(method), status}, duration.Seconds()})
 }
 
 // PluginEvaluations implements runtime.Metrics.
-func (m *Metrics) PluginEvaluations(plugin string, point runtime.Method, profile string) runtime.Counter {
+func (m *recorder) PluginEvaluations(plugin string, point runtime.Method, profile string) runtime.Counter {
 	return evaluations{m.evaluations.series.pin(labels{plugin, string(point), profile})}
 }
 
@@ -34,28 +34,28 @@ type evaluations struct {
 func (e evaluations) Inc() { e.get().Inc() }
 
 // PermitWait implements runtime.Metrics.
-func (m *Metrics) PermitWait(result string, duration time.Duration) {
+func (m *recorder) PermitWait(result string, duration time.Duration) {
 	m.permitWaits.observe(labels{result}, duration.Seconds())
 }
 
 // Goroutines implements runtime.Metrics.
-func (m *Metrics) Goroutines(operation string, change int) {
+func (m *recorder) Goroutines(operation string, change int) {
 	m.goroutines.change(labels{operation}, change)
 }
 
 // VerdictCacheBytes implements runtime.VerdictCacheMetrics.
-func (m *Metrics) VerdictCacheBytes(profile string, bytes int) {
+func (m *recorder) VerdictCacheBytes(profile string, bytes int) {
 	m.columns.of(labels{profile}).set(bytes)
 }
 
 // PreemptionAttempted implements preemption.Metrics.
-func (m *Metrics) PreemptionAttempted() { m.preemptions.get().Inc() }
+func (m *recorder) PreemptionAttempted() { m.preemptions.get().Inc() }
 
 // VictimsChosen implements preemption.Metrics.
-func (m *Metrics) VictimsChosen(count int) { m.victims.get().Observe(float64(count)) }
+func (m *recorder) VictimsChosen(count int) { m.victims.get().Observe(float64(count)) }
 
 // EvictionEnded implements preemption.Metrics.
-func (m *Metrics) EvictionEnded(err error, duration time.Duration) {
+func (m *recorder) EvictionEnded(err error, duration time.Duration) {
 	result := "success"
 	if err != nil {
 		result = "error"
@@ -65,10 +65,10 @@ func (m *Metrics) EvictionEnded(err error, duration time.Duration) {
 }
 
 // StageFailed implements volumebinding.Metrics.
-func (m *Metrics) StageFailed(stage string) { m.volumeErrors.increment(labels{stage}) }
+func (m *recorder) StageFailed(stage string) { m.volumeErrors.increment(labels{stage}) }
 
 // ClaimCreated implements dynamicresources.Metrics.
-func (m *Metrics) ClaimCreated(err error) {
+func (m *recorder) ClaimCreated(err error) {
 	status := "success"
 	if err != nil {
 		status = "failure"
@@ -77,7 +77,7 @@ func (m *Metrics) ClaimCreated(err error) {
 }
 
 // DevicesBound implements dynamicresources.Metrics.
-func (m *Metrics) DevicesBound(profile string, drivers []string, outcome string, waited time.Duration) {
+func (m *recorder) DevicesBound(profile string, drivers []string, outcome string, waited time.Duration) {
 	for _, driver := range drivers {
 		series := labels{profile, driver, outcome}
 		m.devicesBound.increment(series)

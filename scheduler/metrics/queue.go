@@ -32,13 +32,13 @@ func poolsOf(pods, entities *gauges) map[queue.Pool]poolGauges {
 }
 
 // PodMoved implements queue.Observer.
-func (m *Metrics) PodMoved(move queue.PodMove) {
+func (m *recorder) PodMoved(move queue.PodMove) {
 	m.countRejectors(&move)
 	m.countMoves(&move, 1)
 }
 
 // PodsMoved implements queue.BatchObserver. Moves that follow each other and are alike are counted as one.
-func (m *Metrics) PodsMoved(moves []queue.PodMove) {
+func (m *recorder) PodsMoved(moves []queue.PodMove) {
 	first := 0
 	for i := range moves {
 		m.countRejectors(&moves[i])
@@ -52,7 +52,7 @@ func (m *Metrics) PodsMoved(moves []queue.PodMove) {
 func alike(a, b *queue.PodMove) bool { return a.To == b.To && a.From == b.From && a.Cause == b.Cause }
 
 // countMoves counts how many pods are in pools and come into them, after so many moves like the given one.
-func (m *Metrics) countMoves(move *queue.PodMove, count int) {
+func (m *recorder) countMoves(move *queue.PodMove, count int) {
 	if move.From == move.To {
 		return
 	}
@@ -72,14 +72,14 @@ func incomingPool(pool queue.Pool) string {
 	return string(pool)
 }
 
-func (m *Metrics) countPool(pool queue.Pool, by int) {
+func (m *recorder) countPool(pool queue.Pool, by int) {
 	if counted, ok := m.pools[pool]; ok {
 		counted.pods.change(by)
 		counted.entities.change(by)
 	}
 }
 
-func (m *Metrics) countRejectors(move *queue.PodMove) {
+func (m *recorder) countRejectors(move *queue.PodMove) {
 	switch {
 	case !queued(move.From) && queued(move.To):
 		m.changeRejectors(move.Pod, 1)
@@ -90,7 +90,7 @@ func (m *Metrics) countRejectors(move *queue.PodMove) {
 	}
 }
 
-func (m *Metrics) changeRejectors(pod *framework.QueuedPodInfo, by int) {
+func (m *recorder) changeRejectors(pod *framework.QueuedPodInfo, by int) {
 	profile := pod.Pod.Spec.SchedulerName
 	for plugin := range pod.UnschedulablePlugins {
 		m.unschedulablePods.change(labels{plugin, profile}, by)
@@ -109,7 +109,7 @@ func queued(pool queue.Pool) bool { return pool != queue.PoolNone && pool != que
 func waits(pool queue.Pool) bool { return pool == queue.PoolUnschedulable || pool == queue.PoolGated }
 
 // HintEvaluated implements queue.Observer.
-func (m *Metrics) HintEvaluated(result queue.HintResult) {
+func (m *recorder) HintEvaluated(result queue.HintResult) {
 	hint := "Error"
 	if result.Err == nil {
 		hint = result.Hint.String()
@@ -119,12 +119,12 @@ func (m *Metrics) HintEvaluated(result queue.HintResult) {
 
 // PreEnqueueRan implements queue.Observer. A rejection counts as a success of the extension point, as in
 // kube-scheduler.
-func (m *Metrics) PreEnqueueRan(profile, _ string, duration time.Duration) {
+func (m *recorder) PreEnqueueRan(profile, _ string, duration time.Duration) {
 	m.preEnqueueDuration.of(&m.pointDurations.series, labels{string(runtime.MethodPreEnqueue), fwk.Success.String(), profile}).Observe(duration.Seconds())
 }
 
 // EventNarrowed implements queue.Observer.
-func (m *Metrics) EventNarrowed(plugin string, narrowed bool) {
+func (m *recorder) EventNarrowed(plugin string, narrowed bool) {
 	result := "all_pods"
 	if narrowed {
 		result = "narrowed"
@@ -133,6 +133,6 @@ func (m *Metrics) EventNarrowed(plugin string, narrowed bool) {
 }
 
 // InFlightEvents implements queue.Observer.
-func (m *Metrics) InFlightEvents(event string, delta int) {
+func (m *recorder) InFlightEvents(event string, delta int) {
 	m.inFlightEvents.change(labels{event}, delta)
 }

@@ -97,7 +97,7 @@ func newRecount(t *testing.T, seed uint64) *recount {
 	}
 	var err error
 	r.queue, err = queue.New(t.Context(), queue.Options{
-		Clock: r.clock, Observer: r.Metrics, MaxInFlightEvents: 5,
+		Clock: r.clock, Observer: r.Recorder, MaxInFlightEvents: 5,
 		Profiles: map[string]queue.Profile{profile: {
 			Events: events, Registrations: registrations, PreEnqueue: []fwk.PreEnqueuePlugin{r.gate},
 		}},
