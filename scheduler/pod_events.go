@@ -124,6 +124,9 @@ func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
 		if oldPod.DeletionTimestamp == nil && newPod.DeletionTimestamp != nil {
 			s.assumedPodDeleted(newPod)
 		}
+		if nominated := oldPod.Status.NominatedNodeName; nominated != "" && nominated != newPod.Status.NominatedNodeName {
+			s.nominationGone(oldPod)
+		}
 		return
 	}
 	queueing := s.options.Clock.Now()

@@ -278,3 +278,21 @@ func TestRecreatedPodIsAnotherPod(t *testing.T) {
 		t.Errorf("popped %s with UID %s as well", again.Pod.Name, again.Pod.UID)
 	}
 }
+
+// A pod may lose its nomination, or get that of the node where it goes, while it is being bound to another node than the one
+// that was kept free for it.
+func TestNominationOfAnAssumedPodGoneWakesPods(t *testing.T) {
+	for _, now := range []string{"", "n2"} {
+		t.Run("now "+now, func(t *testing.T) {
+			f := newFixture(t)
+			f.nodeAdded(objects.Node("n2").Capacity("cpu", "4", "memory", "8Gi").Build())
+			pod := objects.Pod("a").Requests("cpu", "4").Priority(1).NominatedNode("n1").Build()
+			f.add(pod)
+			f.TryScheduleOne(f.ctx) // it is assumed on n2; its binding has not run yet
+			f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+			f.park(objects.Pod("other").Requests("cpu", "2").Build())
+			f.podUpdated(pod, objects.PodFrom(pod).NominatedNode(now).Build())
+			f.wantPool("other", queue.PoolBackoff)
+		})
+	}
+}

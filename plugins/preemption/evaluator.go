@@ -109,7 +109,7 @@ type Candidate struct {
 //     helps, the result takes back the node that is nominated for the pod, and the plugins that rejected the pod in dry
 //     runs are noted in the state; otherwise the result is nil and the nomination stays.
 //   - Error: the pod or the nodes could not be looked up, no dry run ended but in an error, an extender failed, or, if
-//     synchronous, an eviction did.
+//     synchronous, an eviction did. The plugins of dry runs are noted as before.
 func (e *Evaluator) Preempt(
 	ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader,
 ) (*fwk.PostFilterResult, *fwk.Status) {
@@ -175,6 +175,7 @@ func (e *Evaluator) candidates(
 	if len(promising.selected) > 0 {
 		candidates, err := e.search(ctx, state, pod, promising, found)
 		if err != nil {
+			framework.AddDryRunRejectors(state, rejectors(found.statuses())...)
 			return nil, fwk.AsStatus(err)
 		}
 		if len(candidates) > 0 {
@@ -218,7 +219,7 @@ func (e *Evaluator) promising(nodes fwk.NodeInfoLister, all []fwk.NodeInfo, stat
 	return result, nil
 }
 
-// rejectors returns the plugins that rejected the pod in dry runs.
+// rejectors returns the plugins that rejected the pod in dry runs, or failed there.
 func rejectors(verdicts *framework.NodeToStatus) []string {
 	var plugins []string
 	verdicts.ForEachStatus(func(status *fwk.Status, _ int) {

@@ -14,8 +14,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/preemption"
 )
@@ -362,9 +364,13 @@ func TestFailingPreFilterExtensions(t *testing.T) {
 			Registry: factories, Plugins: append(filters(), "Broken"),
 			Objects: objects{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))},
 		}})
-		result, status := s.preempt(t, preemptor)
+		state, statuses := s.Filter(t, preemptor)
+		result, status := s.evaluator.Preempt(silent(t), state, preemptor, statuses)
 		if want := `running RemovePod on PreFilter plugin "Broken": broken`; !status.IsError() || status.Message() != want || result != nil {
 			t.Errorf("got status %v %q, want Error %q", status.Code(), status.Message(), want)
+		}
+		if got := framework.DryRunRejectors(state); !got.Has("Broken") {
+			t.Errorf("the pod waits for %v, want also for the plugin that failed", sets.List(got))
 		}
 	})
 }
