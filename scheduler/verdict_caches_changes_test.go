@@ -28,7 +28,7 @@ type assumption struct {
 
 // step changes the cluster in some way, or not at all.
 func (c *comparison) step() {
-	switch c.random.IntN(18) {
+	switch c.random.IntN(20) {
 	case 0:
 		c.changeNode(c.random.IntN(14))
 	case 1:
@@ -72,6 +72,8 @@ func (c *comparison) step() {
 		}
 	case 12, 13:
 		c.endAssumption()
+	case 14, 15:
+		c.changeDevice()
 	default:
 		c.changeObject()
 	}

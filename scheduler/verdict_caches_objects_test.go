@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +32,19 @@ type directInformer struct {
 type directRegistration struct {
 	clientcache.ResourceEventHandlerRegistration
 	clientcache.ResourceEventHandler
+}
+
+// HasSyncedChecker implements clientcache.ResourceEventHandlerRegistration: the informer has nothing that it does not tell.
+func (*directRegistration) HasSyncedChecker() clientcache.DoneChecker { return syncedAlways{} }
+
+type syncedAlways struct{}
+
+func (syncedAlways) Name() string { return "direct informer" }
+
+func (syncedAlways) Done() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
 }
 
 func (i *directInformer) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
@@ -64,6 +78,10 @@ func newDirectObjects(client clientset.Interface) *directObjects {
 		&storagev1.CSIDriver{}:          plain.Storage().V1().CSIDrivers().Informer(),
 		&storagev1.CSIStorageCapacity{}: plain.Storage().V1().CSIStorageCapacities().Informer(),
 		&storagev1.VolumeAttachment{}:   plain.Storage().V1().VolumeAttachments().Informer(),
+		&resourceapi.ResourceClaim{}:    plain.Resource().V1().ResourceClaims().Informer(),
+		&resourceapi.ResourceSlice{}:    plain.Resource().V1().ResourceSlices().Informer(),
+		&resourceapi.DeviceClass{}:      plain.Resource().V1().DeviceClasses().Informer(),
+		&resourceapi.DeviceTaintRule{}:  plain.Resource().V1().DeviceTaintRules().Informer(),
 	} {
 		own := &directInformer{SharedIndexInformer: informer}
 		o.byType[reflect.TypeOf(example)] = own
@@ -101,14 +119,18 @@ func (o *directObjects) change(object apiruntime.Object, remove bool) error {
 
 // changeObject adds, replaces or removes an object that plugins look up, and that no node has anything to do with.
 func (c *comparison) changeObject() {
+	c.put(c.object(), c.random.IntN(4) == 0)
+}
+
+// put stores an object as a new version, or removes the one of its name.
+func (c *comparison) put(object apiruntime.Object, remove bool) {
 	c.made++
-	object := c.object()
 	accessor := object.(metav1.Object)
 	accessor.SetResourceVersion(fmt.Sprint(c.made))
 	if accessor.GetUID() == "" { // which is another one when it comes again
 		accessor.SetUID(types.UID(fmt.Sprintf("object-%d", c.made)))
 	}
-	c.check(c.objects.change(object, c.random.IntN(4) == 0))
+	c.check(c.objects.change(object, remove))
 }
 
 func (c *comparison) object() apiruntime.Object {

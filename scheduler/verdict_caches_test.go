@@ -22,6 +22,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -146,6 +147,7 @@ type comparison struct {
 	assumed   []assumption
 	nominated map[*v1.Pod]string // the node
 	objects   *directObjects
+	devices   *devices.Manager
 	// another builds a framework of the same profile, which has seen nothing yet.
 	another func() *runtime.Framework
 	made    int
@@ -174,6 +176,9 @@ func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra
 	}
 	client := fake.NewClientset()
 	c.objects = newDirectObjects(client)
+	var err error
+	c.devices, err = devices.New(t.Context(), devices.Options{Informers: c.objects, Touched: c.cache.TouchNode})
+	c.check(err)
 	c.another = func() *runtime.Framework {
 		profiles, err := runtime.NewProfiles(t.Context(), configuration, registry, runtime.Options{
 			ClientSet:         client,
@@ -181,6 +186,7 @@ func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra
 			Snapshot:          c.snapshot,
 			Nominator:         c.nominator,
 			PodGroupManager:   cache.NoPodGroups{},
+			DRAManager:        c.devices,
 			Parallelism:       1,
 			VerdictCacheBytes: budget,
 		})
@@ -193,6 +199,7 @@ func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra
 	}
 	for range 40 {
 		c.changeObject()
+		c.changeDevice()
 	}
 	return c
 }
@@ -241,6 +248,9 @@ func (c *comparison) pod() *v1.Pod {
 		pod.Spec.HostNetwork, pod.Spec.HostUsers = r.IntN(2) == 0, ptr.To(r.IntN(3) == 0)
 	}
 	c.preferences(pod)
+	if r.IntN(3) == 0 {
+		c.wantDevices(pod)
+	}
 	return pod
 }
 
@@ -408,6 +418,10 @@ func (c *comparison) place(pod *v1.Pod, totals map[string]int64) {
 		c.profile.RunReservePluginsUnreserve(ctx, state, pod, choice.Node)
 		return
 	}
+	if _, asked := pod.Spec.Containers[0].Resources.Requests[servedGPU]; asked {
+		c.profile.RunReservePluginsUnreserve(ctx, state, pod, choice.Node) // no claim for it is written
+	}
+	c.writeClaims(pod)
 	pod.Spec.NodeName = choice.Node
 	if c.random.IntN(3) == 0 {
 		c.check(c.cache.AssumePod(pod))
