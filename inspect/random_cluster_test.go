@@ -60,11 +60,12 @@ func (c *randomCluster) begin() {
 	for range 4 {
 		c.addNode()
 	}
+	c.beginDevices()
 }
 
 // kinds are the changes to every kind of object, and how many of them a scenario has.
 func (c *randomCluster) kinds() map[string]kindOfChange {
-	return map[string]kindOfChange{
+	kinds := map[string]kindOfChange{
 		"pods added":           {70, c.addPod},
 		"pods deleted":         {30, c.deletePod},
 		"pods changed":         {25, c.changePod},
@@ -82,6 +83,8 @@ func (c *randomCluster) kinds() map[string]kindOfChange {
 		"Services":             {4, c.changeService},
 		"PodDisruptionBudgets": {8, c.changeBudget},
 	}
+	maps.Copy(kinds, c.kindsOfDevices())
+	return kinds
 }
 
 type kindOfChange struct {
@@ -218,6 +221,7 @@ func (c *randomCluster) changeNode() {
 		`{"spec":{"taints":null},"metadata":{"labels":{"disk":"ssd"}}}`,
 		fmt.Sprintf(`{"spec":{"unschedulable":%v}}`, c.often(3)),
 		fmt.Sprintf(`{"status":{"allocatable":{"cpu":%q}}}`, c.one("1", "2", "4", "6")),
+		fmt.Sprintf(`{"status":{"allocatable":{%q:%q}}}`, gpuResource, c.one("0", "1", "2")),
 		fmt.Sprintf(`{"status":{"allocatable":{"pods":%q}}}`, c.one("3", "5", "8")),
 		`{"status":{"declaredFeatures":["UserNamespacesHostNetworkSupport"]}}`,
 		`{"status":{"declaredFeatures":null}}`,

@@ -70,6 +70,7 @@ func (c *randomCluster) addPod() {
 	}
 	c.addRelations(pod)
 	c.addVolumes(pod)
+	c.addClaims(pod)
 	c.create(pod)
 	c.pods = append(c.pods, name)
 }
