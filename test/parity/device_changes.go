@@ -20,7 +20,7 @@ import (
 const (
 	dynamicResources = "DynamicResources"
 	// devicePods is how many pods are tried in a cluster with devices.
-	devicePods = 34
+	devicePods = 36
 )
 
 // deviceHistory returns a cluster with devices, and pods that come one after the other while claims, slices, classes and
@@ -58,7 +58,7 @@ func (g *generator) deviceHappening(c cluster, pods int) (object apiruntime.Obje
 	return claim, g.oneIn(6)
 }
 
-// changedSlice returns a slice of the cluster with fewer or other devices, in the same generation or the next.
+// changedSlice returns a slice of the cluster with fewer or other devices, in the same generation or a later one.
 func (g *generator) changedSlice(c cluster) *resourceapi.ResourceSlice {
 	var slices []*resourceapi.ResourceSlice
 	for _, object := range c.objects {
@@ -73,7 +73,7 @@ func (g *generator) changedSlice(c cluster) *resourceapi.ResourceSlice {
 	devices := slice.Spec.Devices
 	switch g.IntN(4) {
 	case 0:
-		slice.Spec.Pool.Generation++
+		slice.Spec.Pool.Generation += 4 // which no other slice of the pool has
 	case 1:
 		if len(devices) > 1 {
 			slice.Spec.Devices = devices[:len(devices)-1]

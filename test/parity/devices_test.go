@@ -221,7 +221,7 @@ func (d *deviceCycle) run(nodes []fwk.NodeInfo) {
 	feasible = slices.DeleteFunc(feasible, func(node fwk.NodeInfo) bool {
 		return len(d.pod.Spec.ResourceClaims) > 0 && node.GetAllocatable().GetScalarResources()[served] > 0
 	})
-	if d.asksForExtended() { // there is one claim for them in a cycle
+	if d.asksForExtended() || d.hasDevices() { // what a pod has for extended resources, or has reserved already, is given back once
 		feasible = feasible[:min(1, len(feasible))]
 	}
 	for i := range feasible {
@@ -343,6 +343,20 @@ func (d *deviceCycle) validate(node *v1.Node, what string, claims []*resourceapi
 			d.invalid = append(d.invalid, fmt.Sprintf("pod %s, %s: %s", d.pod.Name, what, violation))
 		}
 	}
+}
+
+// hasDevices reports whether a claim of the pod had devices when the cycle began.
+func (d *deviceCycle) hasDevices() bool {
+	for i := range d.pod.Spec.ResourceClaims {
+		name, _, err := resourceclaim.Name(d.pod, &d.pod.Spec.ResourceClaims[i])
+		if err != nil || name == nil {
+			continue
+		}
+		if claim := d.server.claims[d.pod.Namespace+"/"+*name]; claim != nil && claim.Status.Allocation != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *deviceCycle) asksForExtended() bool {
