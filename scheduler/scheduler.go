@@ -180,6 +180,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	var watchers sync.WaitGroup
 	watchers.Go(func() { s.expireAssumed(ctx) })
 	watchers.Go(func() { s.watchSchedulingCycles(ctx) })
+	s.catchUpWithClaims(ctx)
 	// A closed queue still hands out the pods that are ready; they are left to the next scheduler.
 	s.scheduleAll(ctx)
 	stop()

@@ -92,6 +92,7 @@ func (m *Manager) claimStored(object any) {
 	affected := sets.New[string]()
 	m.mu.Lock()
 	latest := m.claims[claimKey(claim)]
+	m.awaited.Delete(claimKey(claim))
 	if latest == nil || latest.UID != claim.UID && !isOlder(claim, latest) || isOlder(latest, claim) {
 		m.replace(latest, claim, affected)
 	}
@@ -109,11 +110,17 @@ func (m *Manager) claimDeleted(object any) {
 	affected := sets.New[string]()
 	m.mu.Lock()
 	if latest := m.claims[key]; latest != nil {
-		delete(m.claims, key)
-		m.recount(latest, nil, affected)
-		m.note(latest, nil)
+		m.forget(key, latest, affected)
 	}
 	m.mu.Unlock()
 	m.touch(affected)
 	m.deliver()
+}
+
+// forget drops a claim. The caller holds the lock.
+func (m *Manager) forget(key string, latest *resourceapi.ResourceClaim, affected sets.Set[string]) {
+	delete(m.claims, key)
+	m.awaited.Delete(key)
+	m.recount(latest, nil, affected)
+	m.note(latest, nil)
 }

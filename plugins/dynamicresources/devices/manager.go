@@ -14,6 +14,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
 	resourcelisters "k8s.io/client-go/listers/resource/v1"
 	clientcache "k8s.io/client-go/tools/cache"
@@ -60,7 +61,9 @@ type Manager struct {
 
 	mu sync.RWMutex
 	// claims has every claim as the API server returned it last, to the informer or to a plugin that wrote it.
-	claims  map[string]*resourceapi.ResourceClaim
+	claims map[string]*resourceapi.ResourceClaim
+	// awaited has the keys of claims that were listed and that the informer does not have yet.
+	awaited sets.Set[string]
 	pending map[types.UID]*pendingAllocation
 	// extended has the claims that were made for extended resources, by the UID of the pod.
 	extended map[types.UID]map[string]*resourceapi.ResourceClaim
@@ -90,6 +93,7 @@ func New(ctx context.Context, options Options) (*Manager, error) {
 		touched:     options.Touched,
 		expressions: options.Switches.NewExpressions(),
 		claims:      map[string]*resourceapi.ResourceClaim{},
+		awaited:     sets.New[string](),
 		pending:     map[types.UID]*pendingAllocation{},
 		extended:    map[types.UID]map[string]*resourceapi.ResourceClaim{},
 		pools:       map[poolID]*pool{},

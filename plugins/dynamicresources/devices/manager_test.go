@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -95,6 +97,32 @@ func TestWrittenAllocationOutlivesInformerLag(t *testing.T) {
 
 // What a deleted claim had is free, although the informer never saw that it had it, or saw something else last
 // (kubernetes/kubernetes#140831).
+// A new leader knows what the last one wrote, though its informer lags, and what becomes of it.
+func TestCatchUpWithTheLastLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(claim("known", 2, "gpu-0"), claim("new", 3, "gpu-1"), claim("gone", 4, "gpu-2"), claim("free", 5))
+		m := newManager(t, nil)
+		m.claimStored(claim("known", 1))
+		follow, err := m.CatchUp(t.Context(), client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkAllocated(t, m, "gpu-0", "gpu-1", "gpu-2")
+		m.claimStored(claim("known", 1)) // the informer is behind
+		m.claimStored(claim("new", 3, "gpu-1"))
+		if err := client.ResourceV1().ResourceClaims("default").Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		follow(t.Context())
+		checkAllocated(t, m, "gpu-0", "gpu-1")
+		m.claimDeleted(claim("new", 3))
+		checkAllocated(t, m, "gpu-0")
+		if m.awaitsClaims() {
+			t.Error("claims are still awaited")
+		}
+	})
+}
+
 func TestDeletedClaimGivesEverythingBack(t *testing.T) {
 	for name, last := range map[string]any{
 		"older version": claim("a", 5), "tombstone": clientcache.DeletedFinalStateUnknown{Key: "default/a", Obj: claim("a", 5)},
