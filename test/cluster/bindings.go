@@ -142,6 +142,9 @@ func overCapacity(node *v1.Node, pods []*v1.Pod) []string {
 		names = append(names, pod.Name)
 	}
 	for name, sum := range used {
+		if name == servedResource {
+			continue // by devices, whose use is looked at elsewhere
+		}
 		if has := node.Status.Allocatable[name]; sum.Cmp(has) > 0 {
 			faults = append(faults, fmt.Sprintf("%s of node %s: the pods on it ask for %s, it has %s: %s",
 				name, node.Name, &sum, &has, strings.Join(names, " ")))

@@ -81,7 +81,7 @@ func TestEveryPodIsBoundOnceThoughLeadersDie(t *testing.T) {
 	f := NewFixture(ctx, t, settings.Binaries, InsteadOf)
 	CreateNodes(ctx, t, f.Client, settings.nodes)
 	watch := WatchBindings(ctx, t, f.Client)
-	pair := startPair(ctx, t, f)
+	pair := startPair(ctx, t, f, f.Front, nil)
 
 	start := time.Now()
 	created := make(chan struct{})

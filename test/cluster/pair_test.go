@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,18 +28,22 @@ type pair struct {
 	leader          *Scheduler
 	since           time.Time // when the leader was seen first
 	killed, stopped int
+	ended           int // by themselves
 }
 
-func startPair(ctx context.Context, t *testing.T, f *Fixture) *pair {
+// startPair starts two replicas with a configuration in which some fields are set.
+func startPair(ctx context.Context, t *testing.T, f *Fixture, front *Front, settings map[string]any) *pair {
 	t.Helper()
 	number := 0
 	p := &pair{t: t, fixture: f, start: func() *Scheduler {
 		number++
-		return f.Rouse(t, fmt.Sprintf("rouse-%d", number), f.Front, map[string]any{
+		all := map[string]any{
 			"leaderElection.leaseDuration": leaseDuration.String(),
 			"leaderElection.renewDeadline": (leaseDuration * 3 / 4).String(),
 			"leaderElection.retryPeriod":   (leaseDuration / 8).String(),
-		})
+		}
+		maps.Copy(all, settings)
+		return f.Rouse(t, fmt.Sprintf("rouse-%d", number), front, all)
 	}}
 	p.members = []*Scheduler{p.start(), p.start()}
 	for _, member := range p.members {
@@ -75,6 +80,19 @@ func (p *pair) disturb() {
 	}
 	p.killed++
 	struck.Kill()
+}
+
+// revive starts replicas in place of those that have ended, because they lost their Lease to faults, say.
+func (p *pair) revive() {
+	for i, member := range p.members {
+		if member.Ended() {
+			p.ended++
+			p.members[i] = p.start()
+			if p.leader == member {
+				p.leader = nil
+			}
+		}
+	}
 }
 
 // suspend stops the process until its Lease is someone else's, and lets it go on: it must end by itself.
