@@ -6,6 +6,7 @@ package cache
 import (
 	"fmt"
 	"iter"
+	"sync"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,6 +20,7 @@ var (
 	_ fwk.NodeInfoLister        = &Snapshot{}
 	_ fwk.StorageInfoLister     = &Snapshot{}
 	_ framework.IndexedSnapshot = &Snapshot{}
+	_ framework.SnapshotData    = &Snapshot{}
 )
 
 // Snapshot is the live nodes of a [Cache] at one moment, with their pods. The zero value is an empty snapshot, ready
@@ -50,6 +52,8 @@ type Snapshot struct {
 
 	// session is that of [Snapshot.Mutable]; nil if none is open.
 	session atomic.Pointer[mutations]
+	// data is what plugins keep with the snapshot, each value as a function that makes it once.
+	data sync.Map
 }
 
 // snapshotNode is a node in a snapshot.
@@ -168,3 +172,12 @@ func (s *Snapshot) ListOrder() []int { return s.order }
 // is known of a node whose index is not yielded is still true as far as it depends on that node's info alone; what
 // depends on other nodes, such as the number of nodes that have an image, is not covered.
 func (s *Snapshot) ChangedSince(generation int64) iter.Seq[int] { return s.changes.since(generation) }
+
+// Data implements framework.SnapshotData.
+func (s *Snapshot) Data(key any, create func() any) any {
+	value, found := s.data.Load(key)
+	if !found {
+		value, _ = s.data.LoadOrStore(key, sync.OnceValue(create))
+	}
+	return value.(func() any)()
+}

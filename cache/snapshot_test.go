@@ -6,6 +6,7 @@ package cache
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -322,4 +323,28 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// What plugins keep with a snapshot is made once for each key, whoever asks, and outlives updates.
+func TestSnapshotKeepsDataOfPlugins(t *testing.T) {
+	type key struct{ name string }
+	var (
+		c     = New(Options{})
+		s     Snapshot
+		made  atomic.Int32
+		group sync.WaitGroup
+	)
+	create := func() any { return made.Add(1) }
+	for range 8 {
+		group.Go(func() { s.Data(key{"a"}, create) })
+	}
+	group.Wait()
+	first := s.Data(key{"a"}, create)
+	if err := c.AddNode(objects.Node("n").Build()); err != nil {
+		t.Fatal(err)
+	}
+	update(t, c, &s)
+	if s.Data(key{"a"}, create) != first || s.Data(key{"b"}, create) == first || made.Load() != 2 {
+		t.Errorf("values were made %d times, want 2", made.Load())
+	}
 }

@@ -38,6 +38,15 @@ type IndexedSnapshot interface {
 	ChangedSince(generation int64) iter.Seq[int]
 }
 
+// SnapshotData is an optional interface of an [IndexedSnapshot]: a place for what plugins know about its nodes and pods, so that
+// several plugins, of all profiles, can share it. It is safe for concurrent use.
+type SnapshotData interface {
+	// Data returns the value under a key, which is what create returned when the key was first used. Keys are compared as
+	// those of a map are; an unexported type keeps them apart from those of others. The value lives as long as the
+	// snapshot, and is not told of updates.
+	Data(key any, create func() any) any
+}
+
 // FilterKeyPlugin is an optional interface of Filter plugins whose answer about a node depends on a part of the pod and on
 // the node info, and on nothing else: no other node, no other object, no clock. Their verdicts are cached, and only
 // the nodes that changed are asked about again, through the official Filter.
