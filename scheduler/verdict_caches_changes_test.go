@@ -96,6 +96,9 @@ func (c *comparison) updatePod(i int) {
 	switch r.IntN(4) {
 	case 0:
 		pod.Labels = map[string]string{"app": fmt.Sprintf("a%d", r.IntN(3))}
+		if c.neighbours {
+			pod.Labels = c.podLabels(pod.Name)
+		}
 	case 1:
 		pod.DeletionTimestamp = &metav1.Time{Time: metav1.Unix(1, 0).Time}
 	case 2:

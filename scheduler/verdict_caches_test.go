@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,6 +55,8 @@ func TestVerdictCachesDecideAsPluginsDo(t *testing.T) {
 		budget int
 		extra  []fwk.Plugin
 		only   bool // TaintToleration, of the in-tree plugins
+		// neighbours says that most pods look at others, in every way that there is.
+		neighbours bool
 	}{
 		{name: "default profile"},
 		{name: "caches are dropped all the time", budget: 1},
@@ -68,11 +71,14 @@ func TestVerdictCachesDecideAsPluginsDo(t *testing.T) {
 			&crowded{},
 		}},
 		{name: "one plugin that filters and scores", only: true},
+		{name: "pods that look at others", neighbours: true},
+		{name: "pods that look at others, and caches are dropped all the time", neighbours: true, budget: 1},
 	}
 	for seed, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c := newComparison(t, uint64(seed)+uint64(number(t, "SEED", 0))<<8, test.budget, test.only, append(test.extra, leveled{})...)
+			c.neighbours = test.neighbours
 			for range decisions(t) {
 				c.step()
 				c.decide()
@@ -148,9 +154,11 @@ type comparison struct {
 	nominated map[*v1.Pod]string // the node
 	objects   *directObjects
 	devices   *devices.Manager
-	// another builds a framework of the same profile, which has seen nothing yet.
-	another func() *runtime.Framework
+	// another builds a framework of the same profile on a snapshot, which has seen nothing yet.
+	another func(fwk.SharedLister) *runtime.Framework
 	made    int
+	// neighbours says that most pods look at others.
+	neighbours bool
 	// How many decisions were compared, how many of them found no node or failed, and how many were made by new plugins too.
 	decided, hopeless, failed, afresh int
 }
@@ -179,11 +187,11 @@ func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra
 	var err error
 	c.devices, err = devices.New(t.Context(), devices.Options{Informers: c.objects, Touched: c.cache.TouchNode})
 	c.check(err)
-	c.another = func() *runtime.Framework {
+	c.another = func(snapshot fwk.SharedLister) *runtime.Framework {
 		profiles, err := runtime.NewProfiles(t.Context(), configuration, registry, runtime.Options{
 			ClientSet:         client,
 			InformerFactory:   c.objects,
-			Snapshot:          c.snapshot,
+			Snapshot:          snapshot,
 			Nominator:         c.nominator,
 			PodGroupManager:   cache.NoPodGroups{},
 			DRAManager:        c.devices,
@@ -193,7 +201,7 @@ func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra
 		c.check(err)
 		return profiles["default-scheduler"]
 	}
-	c.profile = c.another()
+	c.profile = c.another(c.snapshot)
 	for range 8 {
 		c.changeNode(c.random.IntN(14))
 	}
@@ -218,6 +226,10 @@ func (c *comparison) pod() *v1.Pod {
 	pod := objects.Pod(fmt.Sprintf("p%d", c.made)).Requests("cpu", []string{"0", "100m", "500m", "1500m"}[r.IntN(4)]).Priority(int32(r.IntN(3))).Build()
 	pod.Labels = map[string]string{"app": fmt.Sprintf("a%d", r.IntN(3))}
 	pod.Namespace = c.someNamespace()
+	if c.neighbours && r.IntN(4) > 0 {
+		c.lookAtOthers(pod)
+		return pod
+	}
 	if r.IntN(4) == 0 {
 		pod.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: fmt.Sprintf("r%d", r.IntN(2)), Controller: ptr.To(true),
@@ -324,12 +336,13 @@ func (c *comparison) decide() {
 			c.t.Errorf("decision %d, pod %v: verdicts (-%s +caches):\n%s", c.decided, pod, who, diff)
 		}
 	}
-	compare("plugins", c.ask(c.profile, pod))
+	compare("plugins", c.ask(c.profile, c.snapshot, pod))
 	// What volumes a pod will get depends on what others were promised, which new plugins don't know.
 	if c.decided%20 == 0 && len(pod.Spec.Volumes) == 0 {
 		c.afresh++
-		other := c.another()
-		compare("new plugins", c.ask(other, pod))
+		lister := c.freshSnapshotFor(pod)
+		other := c.another(lister)
+		compare("new plugins", c.ask(other, lister, pod))
 		c.check(other.Close())
 	}
 	switch {
@@ -349,15 +362,29 @@ type decision struct {
 	statuses map[string]string
 }
 
+// freshSnapshotFor returns a snapshot of which nothing is known yet, or one of which nothing can be kept. How many nodes have an
+// image is as of the last change of the node, so that it depends on the history of a snapshot.
+func (c *comparison) freshSnapshotFor(pod *v1.Pod) fwk.SharedLister {
+	if strings.HasPrefix(pod.Spec.Containers[0].Image, "image") {
+		return c.snapshot
+	}
+	snapshot := &cache.Snapshot{}
+	c.check(c.cache.UpdateSnapshot(snapshot))
+	if c.random.IntN(2) == 0 {
+		return struct{ fwk.SharedLister }{snapshot}
+	}
+	return snapshot
+}
+
 // ask asks every plugin about every node.
-func (c *comparison) ask(profile *runtime.Framework, pod *v1.Pod) decision {
+func (c *comparison) ask(profile *runtime.Framework, snapshot fwk.SharedLister, pod *v1.Pod) decision {
 	ctx, state := c.t.Context(), framework.NewCycleState()
 	failed := decision{failed: true, statuses: map[string]string{}}
 	if _, status, _ := profile.RunPreFilterPlugins(ctx, state, pod); !status.IsSuccess() {
 		c.t.Fatalf("PreFilter, which succeeded before: %v", status)
 	}
 	answer := decision{totals: map[string]int64{}, statuses: map[string]string{}}
-	all, _ := c.snapshot.NodeInfos().List()
+	all, _ := snapshot.NodeInfos().List()
 	var feasible []fwk.NodeInfo
 	for _, node := range all {
 		status := profile.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)

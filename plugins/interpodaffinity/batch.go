@@ -5,6 +5,7 @@ package interpodaffinity
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -37,38 +38,74 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 		}
 		return nil
 	}
-	if required.affinity != nil {
-		required.rejectWithoutAffinity(indexes, statuses, pl.rejections.affinity)
-	}
-	for _, m := range required.antiAffinity {
-		rejectWherePositive(m.keys[0].domains, &m.keys[0].sums, indexes, statuses, pl.rejections.antiAffinity)
-	}
-	for _, t := range required.existing {
-		rejectWherePositive(t.domains, &t.weights, indexes, statuses, pl.rejections.existing)
+	rejecting := required.rejecting()
+	for i := range rejecting {
+		r := &rejecting[i]
+		domains := r.domains.ByNode()
+		for j, index := range indexes {
+			domain := domains[index]
+			if statuses[j] == nil && (domain == topology.None && r.without || domain != topology.None && r.rejects[domain]) {
+				statuses[j] = pl.rejections.of(r.reason)
+			}
+		}
 	}
 	return nil
 }
 
-func (r *preFilterState) rejectWithoutAffinity(indexes []int, statuses []*fwk.Status, rejection *fwk.Status) {
-	anywhere := r.first && r.noPodMatches()
-	for i := range r.affinity.keys {
-		k := &r.affinity.keys[i]
-		domains := k.domains.ByNode()
-		for j, index := range indexes {
-			domain := domains[index]
-			if domain == topology.None || !anywhere && k.sums.At(domain) <= 0 {
-				statuses[j] = rejection
-			}
-		}
-	}
+// domainRejections are the domains of one topology key in which nodes are rejected for one reason.
+type domainRejections struct {
+	domains *topology.Domains
+	rejects []bool // by domain
+	without bool   // whether nodes are rejected that lack the key
+	reason  role
 }
 
-// rejectWherePositive rejects the nodes in domains with a number above zero, if they are not rejected already.
-func rejectWherePositive(of *topology.Domains, numbers *topology.Sparse[int64], indexes []int, statuses []*fwk.Status, rejection *fwk.Status) {
-	domains := of.ByNode()
-	for i, index := range indexes {
-		if domain := domains[index]; domain != topology.None && numbers.At(domain) > 0 && statuses[i] == nil {
-			statuses[i] = rejection
+// findRejecting returns which domains are rejected, in the order of the reasons.
+func (r *preFilterState) findRejecting() (all []domainRejections) {
+	if r.affinity != nil {
+		anywhere := r.first && r.noPodMatches()
+		for i := range r.affinity.keys {
+			k := &r.affinity.keys[i]
+			found := domainRejections{domains: k.domains, rejects: make([]bool, k.domains.Size()), without: true, reason: matchesAffinity}
+			for domain := range found.rejects {
+				found.rejects[domain] = !anywhere
+			}
+			for domain := range k.sums.All() {
+				found.rejects[domain] = false
+			}
+			all = append(all, found)
 		}
+	}
+	of := func(domains *topology.Domains, reason role) []bool {
+		at := slices.IndexFunc(all, func(d domainRejections) bool { return d.reason == reason && d.domains == domains })
+		if at < 0 {
+			at = len(all)
+			all = append(all, domainRejections{domains: domains, rejects: make([]bool, domains.Size()), reason: reason})
+		}
+		return all[at].rejects
+	}
+	for _, m := range r.antiAffinity {
+		rejects := of(m.keys[0].domains, matchesAntiAffinity)
+		for domain, pods := range m.keys[0].sums.All() {
+			rejects[domain] = rejects[domain] || pods > 0
+		}
+	}
+	for _, t := range r.existing {
+		rejects := of(t.domains, hasAntiAffinity)
+		for domain, pods := range t.weights.All() {
+			rejects[domain] = rejects[domain] || pods > 0
+		}
+	}
+	return all
+}
+
+func (r *rejections) of(reason role) *fwk.Status {
+	switch reason {
+	case matchesAffinity:
+		return r.affinity
+	case matchesAntiAffinity:
+		return r.antiAffinity
+	default:
+		return r.existing
 	}
 }

@@ -4,6 +4,7 @@
 package interpodaffinity
 
 import (
+	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -20,21 +21,27 @@ import (
 // with every distinct term that may match it, however many pods have that term.
 type existingTerms struct {
 	// podsOf returns the pods of a node that may have terms, and termsOf the terms of a pod that count here.
-	podsOf  func(fwk.NodeInfo) []fwk.PodInfo
+	podsOf  func(framework.NodeView) []fwk.PodInfo
 	termsOf func(fwk.PodInfo) []weightedTerm
 
 	generation int64
 	byNode     []nodeTerms
 	byKey      map[string]*existingTerm
-	// byLabel has the terms which match only pods with a certain label, and rest the others.
-	byLabel map[label][]*existingTerm
-	rest    []*existingTerm
+	// byPlace has each term where the pods that it may match look for it.
+	byPlace map[place][]*existingTerm
 	// domains has the domains in use, and by how many terms.
 	domains map[*topology.Domains]int
 	key     []byte
 }
 
-type label struct{ name, value string }
+// place is where terms are listed that match pods of a certain namespace only, or pods with a certain label only, or both.
+type place struct {
+	// namespace is empty for terms that may match pods of several.
+	namespace string
+	// name is that of the label, empty for terms that may match pods without; with anyValue its value does not matter.
+	name, value string
+	anyValue    bool
+}
 
 // weightedTerm is a term of a pod and its weight where it matches.
 type weightedTerm struct {
@@ -52,6 +59,8 @@ type existingTerm struct {
 	weights topology.Sparse[int64]
 	pods    int
 	uses    int
+	// places are where the term is listed.
+	places []place
 }
 
 // nodeTerms is what a node was counted for.
@@ -71,38 +80,39 @@ type termUse struct {
 	domain int32
 }
 
-func newExistingTerms(podsOf func(fwk.NodeInfo) []fwk.PodInfo, termsOf func(fwk.PodInfo) []weightedTerm) *existingTerms {
+func newExistingTerms(podsOf func(framework.NodeView) []fwk.PodInfo, termsOf func(fwk.PodInfo) []weightedTerm) *existingTerms {
 	return &existingTerms{
 		podsOf: podsOf, termsOf: termsOf,
-		byKey: map[string]*existingTerm{}, byLabel: map[label][]*existingTerm{}, domains: map[*topology.Domains]int{},
+		byKey: map[string]*existingTerm{}, byPlace: map[place][]*existingTerm{}, domains: map[*topology.Domains]int{},
 	}
 }
 
-// sync brings the terms up to date with the nodes that changed.
-func (o *existingTerms) sync(nodes framework.IndexedSnapshot, shared *topology.SharedDomains) {
+// sync brings the terms up to date with the nodes that changed. The caller holds the lock of what is shared.
+func (o *existingTerms) sync(shared *topology.Shared) {
+	nodes := shared.Nodes()
 	if o.generation == nodes.Generation() {
 		return
 	}
 	for domains := range o.domains {
-		shared.Sync(nodes, domains)
+		shared.SyncDomains(domains)
 	}
 	for len(o.byNode) < nodes.IndexCount() {
 		o.byNode = append(o.byNode, nodeTerms{})
 	}
-	for _, index := range shared.Changes.Since(nodes, o.generation) {
-		o.recount(index, nodes, shared)
+	for _, index := range shared.ChangedSince(o.generation) {
+		o.recount(index, shared)
 	}
 	o.generation = nodes.Generation()
 }
 
 // recount counts the pods of a node that are new there, and uncounts those that are gone. Pods are compared by their
 // place in memory: of a pod that changed there is a new one.
-func (o *existingTerms) recount(index int, nodes framework.IndexedSnapshot, shared *topology.SharedDomains) {
+func (o *existingTerms) recount(index int, shared *topology.Shared) {
 	known := &o.byNode[index]
 	var node *v1.Node
 	var pods []fwk.PodInfo
-	if info := nodes.NodeAt(index); info != nil && info.Node() != nil {
-		node, pods = info.Node(), o.podsOf(info)
+	if info := shared.Nodes().NodeAt(index); info != nil && info.Node() != nil {
+		node, pods = info.Node(), o.podsOf(framework.View(info))
 	}
 	same := 0
 	for node == known.node && same < min(len(pods), len(known.pods)) && known.pods[same].info == pods[same] {
@@ -119,7 +129,7 @@ func (o *existingTerms) recount(index int, nodes framework.IndexedSnapshot, shar
 		if at := slices.IndexFunc(gone, func(p podTerms) bool { return p.info == info }); at >= 0 {
 			entry.terms = slices.Clone(gone[at].terms)
 		} else {
-			entry.terms = o.termUses(info, nodes, shared)
+			entry.terms = o.termUses(info, shared)
 		}
 		for i := range entry.terms {
 			use := &entry.terms[i]
@@ -148,14 +158,14 @@ func (u *termUse) count(sign int) {
 }
 
 // termUses returns the terms of a pod.
-func (o *existingTerms) termUses(info fwk.PodInfo, nodes framework.IndexedSnapshot, shared *topology.SharedDomains) []termUse {
+func (o *existingTerms) termUses(info fwk.PodInfo, shared *topology.Shared) []termUse {
 	terms := o.termsOf(info)
 	uses := make([]termUse, len(terms))
 	for i, t := range terms {
 		o.key = appendTerm(o.key[:0], t.term)
 		found := o.byKey[string(o.key)]
 		if found == nil {
-			found = &existingTerm{key: string(o.key), term: t.term, domains: shared.Domains(nodes, t.term.TopologyKey)}
+			found = &existingTerm{key: string(o.key), term: t.term, domains: shared.Domains(t.term.TopologyKey)}
 			o.add(found)
 		}
 		uses[i] = termUse{existingTerm: found, weight: t.weight}
@@ -185,11 +195,9 @@ func appendSelector(key []byte, selector labels.Selector) []byte {
 func (o *existingTerms) add(term *existingTerm) {
 	o.byKey[term.key] = term
 	o.domains[term.domains]++
-	switch l, restricted, selects := requiredLabel(term.term.Selector); {
-	case restricted:
-		o.byLabel[l] = append(o.byLabel[l], term)
-	case selects:
-		o.rest = append(o.rest, term)
+	term.places = o.placesOf(term.term)
+	for _, at := range term.places {
+		o.byPlace[at] = append(o.byPlace[at], term)
 	}
 }
 
@@ -201,33 +209,53 @@ func (o *existingTerms) remove(term *existingTerm) {
 	if o.domains[term.domains]--; o.domains[term.domains] == 0 {
 		delete(o.domains, term.domains)
 	}
-	isTerm := func(other *existingTerm) bool { return other == term }
-	switch l, restricted, selects := requiredLabel(term.term.Selector); {
-	case restricted:
-		if o.byLabel[l] = slices.DeleteFunc(o.byLabel[l], isTerm); len(o.byLabel[l]) == 0 {
-			delete(o.byLabel, l)
+	for _, at := range term.places {
+		list := slices.DeleteFunc(o.byPlace[at], func(other *existingTerm) bool { return other == term })
+		if o.byPlace[at] = list; len(list) == 0 {
+			delete(o.byPlace, at)
 		}
-	case selects:
-		o.rest = slices.DeleteFunc(o.rest, isTerm)
 	}
 }
 
-// requiredLabel returns a label that every pod must have which the selector selects, if there is one; and whether the
-// selector selects anything.
-func requiredLabel(selector labels.Selector) (_ label, restricted, selects bool) {
-	requirements, selects := selector.Requirements()
+// maxPlaces is at how many places a term is listed at most.
+const maxPlaces = 8
+
+// placesOf returns the places such that every pod that the term matches looks at exactly one of them. Of the requirements of the
+// selector, one is taken by which the term is listed together with few others. None means that the term matches nothing.
+func (o *existingTerms) placesOf(term *fwk.AffinityTerm) []place {
+	requirements, selects := term.Selector.Requirements()
 	if !selects {
-		return label{}, false, false
+		return nil
 	}
+	var namespace string
+	if _, byLabels := term.NamespaceSelector.Requirements(); !byLabels && len(term.Namespaces) == 1 {
+		namespace, _ = term.Namespaces.Clone().PopAny()
+	}
+	best := []place{{namespace: namespace}}
+	fewest := math.MaxInt
 	for i := range requirements {
-		switch r := &requirements[i]; r.Operator() {
+		r := &requirements[i]
+		var places []place
+		switch r.Operator() {
 		case selection.Equals, selection.DoubleEquals, selection.In:
-			if values := r.ValuesUnsorted(); len(values) == 1 {
-				return label{name: r.Key(), value: values[0]}, true, true
+			for _, value := range r.ValuesUnsorted() {
+				places = append(places, place{namespace: namespace, name: r.Key(), value: value})
 			}
+		case selection.Exists, selection.GreaterThan, selection.LessThan:
+			places = []place{{namespace: namespace, name: r.Key(), anyValue: true}}
+		}
+		if len(places) == 0 || len(places) > maxPlaces {
+			continue
+		}
+		others := len(places)
+		for _, at := range places {
+			others += len(o.byPlace[at])
+		}
+		if others < fewest {
+			best, fewest = places, others
 		}
 	}
-	return label{}, false, true
+	return best
 }
 
 // matching returns the terms with pods in some domain that match a pod of a namespace with the given labels.
@@ -235,9 +263,15 @@ func (o *existingTerms) matching(pod *v1.Pod, namespaceLabels labels.Set) (found
 	if len(o.byKey) == 0 {
 		return nil
 	}
-	found = appendMatching(found, o.rest, pod, namespaceLabels)
-	for name, value := range pod.Labels {
-		found = appendMatching(found, o.byLabel[label{name: name, value: value}], pod, namespaceLabels)
+	for _, namespace := range [...]string{pod.Namespace, ""} {
+		found = appendMatching(found, o.byPlace[place{namespace: namespace}], pod, namespaceLabels)
+		for name, value := range pod.Labels {
+			found = appendMatching(found, o.byPlace[place{namespace: namespace, name: name, value: value}], pod, namespaceLabels)
+			found = appendMatching(found, o.byPlace[place{namespace: namespace, name: name, anyValue: true}], pod, namespaceLabels)
+		}
+		if pod.Namespace == "" {
+			break
+		}
 	}
 	return found
 }

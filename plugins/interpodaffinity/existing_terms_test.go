@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
@@ -31,8 +30,8 @@ func TestTermsOfPodsThatAreGoneAreForgotten(t *testing.T) {
 		return fixture.NodeInfo(objects.Node("n").Label("zone", "z").Build(), pods...)
 	}
 	var snapshot fixture.IndexedNodes
-	var domains topology.SharedDomains
-	terms := newExistingTerms(fwk.NodeInfo.GetPodsWithRequiredAntiAffinity, antiAffinityTerms)
+	shared := topology.SharedOf(&snapshot, nil)
+	terms := newExistingTerms(framework.NodeView.PodsWithRequiredAntiAffinity, antiAffinityTerms)
 	for range 3 {
 		for _, now := range []struct {
 			node  *framework.NodeInfo
@@ -45,13 +44,15 @@ func TestTermsOfPodsThatAreGoneAreForgotten(t *testing.T) {
 			{nil, 0},
 		} {
 			snapshot.Set(0, now.node)
-			terms.sync(&snapshot, &domains)
-			listed := len(terms.rest)
-			for _, some := range terms.byLabel {
-				listed += len(some)
+			terms.sync(shared)
+			listed := map[*existingTerm]bool{}
+			for _, some := range terms.byPlace {
+				for _, term := range some {
+					listed[term] = true
+				}
 			}
-			if len(terms.byKey) != now.terms || listed != now.terms || (len(terms.domains) > 0) != (now.terms > 0) {
-				t.Errorf("%d terms, %d of them listed, %d topology keys; want %d terms", len(terms.byKey), listed, len(terms.domains), now.terms)
+			if len(terms.byKey) != now.terms || len(listed) != now.terms || (len(terms.domains) > 0) != (now.terms > 0) {
+				t.Errorf("%d terms, %d of them listed, %d topology keys; want %d terms", len(terms.byKey), len(listed), len(terms.domains), now.terms)
 			}
 		}
 	}

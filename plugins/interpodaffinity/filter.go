@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -32,6 +33,8 @@ type preFilterState struct {
 	first bool
 	// changes are what AddPod and RemovePod did to the counts, which do not change themselves.
 	changes []countChange
+	// rejecting returns findRejecting, which is found once; it is not right after changes.
+	rejecting func() []domainRejections
 }
 
 // role is what pods count for.
@@ -71,6 +74,7 @@ func (pl *plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 	if len(required.existing) == 0 && !required.requires() {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
+	required.rejecting = sync.OnceValue(required.findRejecting)
 	state.Write(preFilterKey, required)
 	return nil, nil
 }
@@ -97,15 +101,17 @@ func (pl *plugin) newPreFilterState(pod *v1.Pod, nodes []fwk.NodeInfo) (*preFilt
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
 	counts := pl.countsOf(snapshot, lasting)
+	counts.shared.Lock()
+	defer counts.shared.Unlock()
 	incoming, err := pl.incomingTermsOf(pod, counts)
 	if err != nil {
 		return nil, err
 	}
 	if incoming.affinity != nil {
-		incoming.affinity.sync(&counts.domains)
+		incoming.affinity.sync(counts.shared)
 	}
 	for _, m := range incoming.antiAffinity {
-		m.sync(&counts.domains)
+		m.sync(counts.shared)
 	}
 	existing := counts
 	if !lasting {
@@ -116,7 +122,7 @@ func (pl *plugin) newPreFilterState(pod *v1.Pod, nodes []fwk.NodeInfo) (*preFilt
 		few, _ := topology.IndexedNodesOf(nil, withAntiAffinity)
 		existing = pl.countsOf(few, false)
 	}
-	existing.existingAntiAffinity.sync(existing.nodes, &existing.domains)
+	existing.existingAntiAffinity.sync(existing.shared)
 	r := &preFilterState{pod: pod, nodes: snapshot, incomingTerms: incoming}
 	if len(existing.existingAntiAffinity.byKey) == 0 && !incoming.requires() {
 		return r, nil

@@ -4,6 +4,7 @@
 package interpodaffinity
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -117,7 +118,7 @@ func (pl *plugin) incomingTermsOf(pod *v1.Pod, c *snapshotCounts) (*incomingTerm
 	if err != nil { // preferred terms that do not parse make the pod invalid too
 		return nil, unparsable{err}
 	}
-	made := newIncomingTerms(parsed, selected, c)
+	made := pl.newIncomingTerms(parsed, selected, c)
 	c.incoming.Put(key, made)
 	return made, nil
 }
@@ -169,7 +170,7 @@ func (pl *plugin) selectedNamespaces(written *metav1.LabelSelector) ([]string, e
 // newIncomingTerms makes the terms of a pod from parsed ones, which must not be shared. Selected has the namespaces that
 // terms select by label. They are noted in the terms, so that they need not be looked up for every pod on a node. A term
 // that selects all namespaces is left as it is.
-func newIncomingTerms(parsed *framework.PodInfo, selected [][]string, c *snapshotCounts) *incomingTerms {
+func (pl *plugin) newIncomingTerms(parsed *framework.PodInfo, selected [][]string, c *snapshotCounts) *incomingTerms {
 	number := 0
 	resolve := func(term *fwk.AffinityTerm) {
 		if requirements, selects := term.NamespaceSelector.Requirements(); selects && len(requirements) > 0 {
@@ -184,17 +185,17 @@ func newIncomingTerms(parsed *framework.PodInfo, selected [][]string, c *snapsho
 		resolve(&requiredAffinity[i])
 	}
 	if len(requiredAffinity) > 0 {
-		made.affinity = newMatches(requiredAffinity, c.nodes, &c.domains)
+		made.affinity = newMatches(requiredAffinity, c.shared, pl.forEach)
 	}
 	for i := range requiredAntiAffinity {
 		resolve(&requiredAntiAffinity[i])
-		made.antiAffinity = append(made.antiAffinity, newMatches(requiredAntiAffinity[i:i+1], c.nodes, &c.domains))
+		made.antiAffinity = append(made.antiAffinity, newMatches(requiredAntiAffinity[i:i+1], c.shared, pl.forEach))
 	}
 	prefer := func(terms []fwk.WeightedAffinityTerm, sign int64) {
 		for i := range terms {
 			resolve(&terms[i].AffinityTerm)
 			one := []fwk.AffinityTerm{terms[i].AffinityTerm}
-			made.preferred = append(made.preferred, preference{newMatches(one, c.nodes, &c.domains), sign * int64(terms[i].Weight)})
+			made.preferred = append(made.preferred, preference{newMatches(one, c.shared, pl.forEach), sign * int64(terms[i].Weight)})
 		}
 	}
 	prefer(parsed.GetPreferredAffinityTerms(), 1)
@@ -202,11 +203,10 @@ func newIncomingTerms(parsed *framework.PodInfo, selected [][]string, c *snapsho
 	return made
 }
 
-// snapshotCounts is everything that is kept about the pods on the nodes of one snapshot. The plugin's lock guards changes;
-// what a cycle has brought up to date is read without it, until the snapshot changes.
+// snapshotCounts is everything that is kept about the pods on the nodes of one snapshot. The plugin's lock and that of what
+// is shared guard changes; what a cycle has brought up to date is read without them, until the snapshot changes.
 type snapshotCounts struct {
-	nodes    framework.IndexedSnapshot
-	domains  topology.SharedDomains
+	shared   *topology.Shared
 	incoming lru.Cache[*incomingTerms]
 	// key and written are working space.
 	key     []byte
@@ -219,24 +219,33 @@ type snapshotCounts struct {
 // incomingTermsBudget is how many bytes the incoming terms of a plugin may take.
 const incomingTermsBudget = 64 << 20
 
-func (pl *plugin) newCounts(nodes framework.IndexedSnapshot) *snapshotCounts {
+func (pl *plugin) newCounts(shared *topology.Shared) *snapshotCounts {
 	return &snapshotCounts{
-		nodes:                nodes,
+		shared:               shared,
 		incoming:             lru.Cache[*incomingTerms]{Budget: incomingTermsBudget},
-		existingAntiAffinity: newExistingTerms(fwk.NodeInfo.GetPodsWithRequiredAntiAffinity, antiAffinityTerms),
-		existingScored:       newExistingTerms(fwk.NodeInfo.GetPodsWithAffinity, pl.scoredTerms),
+		existingAntiAffinity: newExistingTerms(framework.NodeView.PodsWithRequiredAntiAffinity, antiAffinityTerms),
+		existingScored:       newExistingTerms(framework.NodeView.PodsWithAffinity, pl.scoredTerms),
 	}
 }
 
 // countsOf returns what is kept about nodes, or what can be used only once where they don't last.
 func (pl *plugin) countsOf(nodes framework.IndexedSnapshot, lasting bool) *snapshotCounts {
 	if !lasting {
-		return pl.newCounts(nodes)
+		return pl.newCounts(topology.SharedOnce(nodes))
 	}
-	if pl.kept == nil || pl.kept.nodes != nodes {
-		pl.kept = pl.newCounts(nodes)
+	var last *topology.Shared
+	if pl.kept != nil {
+		last = pl.kept.shared
+	}
+	if shared := topology.SharedOf(nodes, last); shared != last {
+		pl.kept = pl.newCounts(shared)
 	}
 	return pl.kept
+}
+
+// forEach runs a loop on all cores.
+func (pl *plugin) forEach(count int, do func(i int)) {
+	pl.handle.Parallelizer().Until(context.Background(), count, do, Name)
 }
 
 func antiAffinityTerms(info fwk.PodInfo) []weightedTerm {

@@ -6,6 +6,7 @@ package interpodaffinity
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
@@ -13,97 +14,80 @@ import (
 )
 
 // matches are the pods on nodes that match all of some terms of the pod being scheduled, by node and by domain. Between
-// cycles they are brought up to date with the nodes that changed; within a cycle they don't change.
+// cycles they are brought up to date with the pods that came and went; within a cycle they don't change.
 type matches struct {
 	terms      []fwk.AffinityTerm
 	nodes      framework.IndexedSnapshot
 	generation int64
-	// byNode is how many pods of each node match.
-	byNode topology.Sparse[int32]
+	pods       *topology.Selection
 	// keys has the sums for each distinct topology key of the terms.
 	keys []keySums
 }
 
 // keySums adds up by the domains of one topology key.
 type keySums struct {
-	domains *topology.Domains
-	// counted is one more than the domain that a node was added to, zero if it was not.
-	counted topology.Sparse[int32]
-	sums    topology.Sparse[int64]
-	// nonzero is how many domains have pods.
-	nonzero int
+	domains  *topology.Domains
+	position topology.Position
+	sums     topology.Sparse[int64]
 }
 
 // newMatches returns matches of terms in which no namespace is left to be selected by label.
-func newMatches(terms []fwk.AffinityTerm, nodes framework.IndexedSnapshot, shared *topology.SharedDomains) *matches {
-	m := &matches{terms: terms, nodes: nodes}
+func newMatches(terms []fwk.AffinityTerm, shared *topology.Shared, forEach topology.ForEach) *matches {
+	m := &matches{terms: terms, nodes: shared.Nodes(), pods: topology.NewSelection(shared, query(terms), forEach)}
 	for i := range terms {
 		key := terms[i].TopologyKey
 		if !slices.ContainsFunc(m.keys, func(k keySums) bool { return k.domains.Key() == key }) {
-			m.keys = append(m.keys, keySums{domains: shared.Domains(nodes, key)})
+			m.keys = append(m.keys, keySums{domains: shared.Domains(key)})
 		}
 	}
 	return m
 }
 
+// query selects the pods that match all terms.
+func query(terms []fwk.AffinityTerm) topology.Query {
+	query := topology.Query{
+		Selector: terms[0].Selector,
+		Matches: func(namespace string, own labels.Set, _ bool) bool {
+			for i := range terms {
+				t := &terms[i]
+				if !t.Namespaces.Has(namespace) && !t.NamespaceSelector.Matches(labels.Set(nil)) || !t.Selector.Matches(own) {
+					return false
+				}
+			}
+			return true
+		},
+	}
+	if !terms[0].NamespaceSelector.Matches(labels.Set(nil)) {
+		query.Namespaces = append([]string{}, terms[0].Namespaces.UnsortedList()...)
+	}
+	return query
+}
+
 func (m *matches) bytes() int {
-	bytes := 512 + m.byNode.Bytes()
+	bytes := 512 + m.pods.Bytes()
 	for i := range m.keys {
-		bytes += 128 + m.keys[i].counted.Bytes() + m.keys[i].sums.Bytes()
+		bytes += 128 + m.keys[i].sums.Bytes()
 	}
 	return bytes
 }
 
-func (m *matches) sync(shared *topology.SharedDomains) {
+// sync brings the matches up to date. The caller holds the lock of what is shared.
+func (m *matches) sync(shared *topology.Shared) {
 	if m.generation == m.nodes.Generation() {
 		return
 	}
+	m.pods.Sync()
 	for i := range m.keys {
-		shared.Sync(m.nodes, m.keys[i].domains)
-	}
-	for _, index := range shared.Changes.Since(m.nodes, m.generation) {
-		m.recount(int32(index))
+		k := &m.keys[i]
+		shared.SyncDomains(k.domains)
+		if !k.position.Follow(k.domains.Moves(), m.pods, k.domains.ByNode(), k.add) {
+			k.sums = topology.AddUp(m.pods, k.domains.ByNode())
+		}
 	}
 	m.generation = m.nodes.Generation()
 }
 
-// recount counts the pods of the node at an index again.
-func (m *matches) recount(index int32) {
-	var count int32
-	info := m.nodes.NodeAt(int(index))
-	if info != nil && info.Node() != nil {
-		for _, other := range framework.View(info).Pods() {
-			if matchesAll(m.terms, other.GetPod(), nil) {
-				count++
-			}
-		}
-	}
-	before := m.byNode.Add(index, 0)
-	m.byNode.Add(index, count-before)
-	for i := range m.keys {
-		k := &m.keys[i]
-		was := k.counted.At(index)
-		var now int32
-		if count > 0 {
-			now = k.domains.ByNode()[index] + 1
-		}
-		if was == now && before == count {
-			continue
-		}
-		if was > 0 {
-			k.add(was-1, -int64(before))
-		}
-		if now > 0 {
-			k.add(now-1, int64(count))
-		}
-		k.counted.Add(index, now-was)
-	}
-}
-
-func (k *keySums) add(domain int32, delta int64) {
-	before := k.sums.Add(domain, delta)
-	k.nonzero += crossing(before, before+delta)
-}
+func (k *keySums) add(domain int32, delta int64) { k.sums.Add(domain, delta) }
 
 // crossing is one for a number that was zero and is no more, and minus one for the reverse.
 func crossing(before, now int64) int {
@@ -120,7 +104,7 @@ func crossing(before, now int64) int {
 func (m *matches) nonzero() int {
 	sum := 0
 	for i := range m.keys {
-		sum += m.keys[i].nonzero
+		sum += m.keys[i].sums.Nonzero()
 	}
 	return sum
 }

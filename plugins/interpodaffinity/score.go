@@ -89,14 +89,16 @@ func (pl *plugin) newPreScoreState(pod *v1.Pod, nodes framework.IndexedSnapshot,
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
 	counts := pl.countsOf(nodes, lasting)
+	counts.shared.Lock()
+	defer counts.shared.Unlock()
 	incoming, err := pl.incomingTermsOf(pod, counts)
 	if err != nil {
 		return nil, fmt.Errorf("parsing pod: %w", err)
 	}
 	for _, p := range incoming.preferred {
-		p.sync(&counts.domains)
+		p.sync(counts.shared)
 	}
-	counts.existingScored.sync(nodes, &counts.domains)
+	counts.existingScored.sync(counts.shared)
 	if len(incoming.preferred) == 0 && len(counts.existingScored.byKey) == 0 {
 		return nil, nil
 	}

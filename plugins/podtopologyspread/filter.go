@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -27,6 +28,8 @@ type preFilterState struct {
 	self []int64
 	// changes are what AddPod and RemovePod did to the counts of the table; the table does not change.
 	changes []countChange
+	// full returns fullDomains, which is found once; it is not right after changes.
+	full func() [][]bool
 }
 
 // countChange is pods added to one domain of one constraint, or taken away.
@@ -39,7 +42,7 @@ type countChange struct {
 // Clone implements fwk.StateData; it costs what AddPod and RemovePod changed. The table is that of the plugin, which the
 // next PreFilter brings up to date: state and clones are good until then, and may be read by several goroutines.
 func (s *preFilterState) Clone() fwk.StateData {
-	return &preFilterState{table: s.table, self: s.self, changes: slices.Clone(s.changes)}
+	return &preFilterState{table: s.table, self: s.self, changes: slices.Clone(s.changes), full: s.full}
 }
 
 // PreFilter implements fwk.PreFilterPlugin: it brings the counts of the pods on all nodes up to date. It skips a pod
@@ -62,6 +65,7 @@ func (pl *plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 			spread.self[i] = 1
 		}
 	}
+	spread.full = sync.OnceValue(spread.fullDomains)
 	state.Write(preFilterKey, spread)
 	return nil, nil
 }
@@ -123,7 +127,7 @@ func (s *preFilterState) pods(constraint int, domain string) int64 {
 // fewest returns the pods in the domain that has the fewest; zero if there are too few domains.
 func (s *preFilterState) fewest(constraint int) int64 {
 	counts := &s.counts[constraint]
-	known, fewest := counts.known, counts.fewest
+	known, fewest := counts.placement.known, counts.fewest()
 	if len(s.changes) > 0 {
 		known, fewest = s.fewestAfterChanges(constraint)
 	}
@@ -133,40 +137,34 @@ func (s *preFilterState) fewest(constraint int) int64 {
 	return fewest
 }
 
-// fewestAfterChanges also returns how many domains are known. It looks at all of them only if all that had the fewest
-// pods have changed.
+// fewestAfterChanges also returns how many domains are known. It looks at the sums that there are only if there are no
+// domains without pods that did not change.
 func (s *preFilterState) fewestAfterChanges(constraint int) (known int, fewest int64) {
 	counts := &s.counts[constraint]
-	known, fewest = counts.known, int64(math.MaxInt32)
-	unchanged := counts.holders
+	known, fewest = counts.placement.known, int64(math.MaxInt32)
+	unchanged := known
+	changed := map[int64]int32{} // domains by the sum that they had
 	for i := range s.changes {
 		c := &s.changes[i]
 		if c.constraint != constraint {
 			continue
 		}
 		pods, ok := counts.sum(c.domain)
-		if !ok {
-			known++
-		} else if pods == counts.fewest {
+		if ok {
 			unchanged--
+			changed[pods]++
+		} else {
+			known++
 		}
 		fewest = min(fewest, pods+c.pods)
 	}
-	if unchanged > 0 {
-		return known, min(fewest, counts.fewest)
+	switch {
+	case unchanged == 0:
+		return known, fewest
+	case counts.placement.known-counts.sums.Nonzero() > int(changed[0]):
+		return known, min(fewest, 0)
 	}
-	for domain, pods := range counts.sums {
-		if counts.members[domain] > 0 && pods < fewest && !s.changed(constraint, int32(domain)) {
-			fewest = pods
-		}
-	}
-	return known, fewest
-}
-
-func (s *preFilterState) changed(constraint int, domain int32) bool {
-	return slices.ContainsFunc(s.changes, func(c countChange) bool {
-		return c.constraint == constraint && s.counts[constraint].domains.Number(c.domain) == domain
-	})
+	return known, min(fewest, leastOf(counts.bySum, changed))
 }
 
 // Filter implements fwk.FilterPlugin. It is the domain of the node that counts, whether or not the node itself does; a
@@ -202,10 +200,9 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 		}
 		return nil
 	}
+	full := spread.full()
 	for i := range spread.constraints {
-		counts := &spread.counts[i]
-		most := spread.constraints[i].maxSkew + spread.fewest(i) - spread.self[i]
-		domains, sums := counts.domains.ByNode(), counts.sums
+		domains, full := spread.counts[i].domains.ByNode(), full[i]
 		for j, index := range indexes {
 			domain := domains[index]
 			switch {
@@ -213,7 +210,7 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 				if statuses[j] == nil {
 					statuses[j] = pl.lacksLabel
 				}
-			case sums[domain] > most:
+			case full[domain]:
 				if statuses[j] == nil {
 					statuses[j] = pl.skewed
 				}
@@ -221,4 +218,24 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 		}
 	}
 	return nil
+}
+
+// fullDomains returns, for each constraint, the domains that have too many pods already for the pod to join them.
+func (s *preFilterState) fullDomains() [][]bool {
+	all := make([][]bool, len(s.constraints))
+	for i := range s.constraints {
+		counts := &s.counts[i]
+		most := s.constraints[i].maxSkew + s.fewest(i) - s.self[i]
+		full := make([]bool, counts.domains.Size())
+		if most < 0 {
+			for domain := range full {
+				full[domain] = true
+			}
+		}
+		for domain, pods := range counts.sums.All() {
+			full[domain] = pods > most
+		}
+		all[i] = full
+	}
+	return all
 }

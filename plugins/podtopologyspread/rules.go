@@ -25,6 +25,8 @@ type rules struct {
 	tolerations []v1.Toleration
 	anyAffinity bool
 	anyTaints   bool
+	// restricted says that the pod requires anything of nodes.
+	restricted bool
 }
 
 // newRules returns the rules for some constraints of a pod.
@@ -34,6 +36,7 @@ func newRules(pod *v1.Pod, constraints []constraint, allKeys bool) *rules {
 		r.anyAffinity = r.anyAffinity || constraints[i].honorAffinity
 		r.anyTaints = r.anyTaints || constraints[i].honorTaints
 	}
+	r.restricted = len(pod.Spec.NodeSelector) > 0 || requiredNodeAffinity(pod) != nil
 	if r.anyAffinity {
 		r.affinity = nodeaffinity.GetRequiredNodeAffinity(pod)
 	}

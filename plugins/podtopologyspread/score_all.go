@@ -50,6 +50,7 @@ const ignoredScore = math.MinInt64
 // scoring is the working space for the scores of all nodes.
 type scoring struct {
 	sums         []float64
+	pods         []int64   // by node index; zeros outside of addConstraint
 	domainScores []float64 // by domain
 	seen         []bool    // by domain
 	scaled       []int64   // by score
@@ -98,31 +99,39 @@ func (t *table) markIgnored(indexes []int, scores []int64) (ignored int) {
 func (s *scoring) addConstraint(t *table, index int, indexes []int, scores []int64, ignored int) {
 	c, counts := &t.constraints[index], &t.counts[index]
 	domains := counts.domains.ByNode()
-	if !counts.byDomain {
+	if counts.placement == nil {
 		weight := weight(len(indexes) - ignored)
-		if counts.domains.Lacking() == 0 {
-			for i, index := range indexes {
-				s.sums[i] += c.rawScore(int64(counts.matching[index]), weight)
-			}
-			return
-		}
+		s.pods = sized(s.pods, len(domains))
+		counts.selection.ByNode.AddTo(s.pods, 1)
 		for i, index := range indexes {
 			if domains[index] != topology.None {
-				s.sums[i] += c.rawScore(int64(counts.matching[index]), weight)
+				s.sums[i] += c.rawScore(s.pods[index], weight)
 			}
 		}
+		clear(s.pods)
 		return
 	}
 	weight := weight(s.domainsOf(t, counts, indexes, scores, ignored))
-	s.domainScores = s.domainScores[:0]
-	for _, pods := range counts.sums {
-		s.domainScores = append(s.domainScores, c.rawScore(pods, weight))
+	s.domainScores = slices.Grow(s.domainScores[:0], counts.domains.Size())[:counts.domains.Size()]
+	for domain, none := 0, c.rawScore(0, weight); domain < len(s.domainScores); domain++ {
+		s.domainScores[domain] = none
+	}
+	for domain, pods := range counts.sums.All() {
+		s.domainScores[domain] = c.rawScore(pods, weight)
 	}
 	for i, index := range indexes {
 		if domain := domains[index]; domain != topology.None {
 			s.sums[i] += s.domainScores[domain]
 		}
 	}
+}
+
+// sized returns zeros of a length, in place of s, which has only zeros, if that is large enough.
+func sized(s []int64, length int) []int64 {
+	if cap(s) < length {
+		return make([]int64, length)
+	}
+	return s[:length]
 }
 
 // domainsOf returns in how many domains the candidates are. Those that lack the key, but are not ignored, are together in

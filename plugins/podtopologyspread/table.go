@@ -6,14 +6,14 @@ package podtopologyspread
 import (
 	"math"
 
-	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
 // table has the pods that count for the constraints of pods that are alike, by node and by domain. Between cycles it is
-// brought up to date with the nodes that changed; within a cycle it does not change.
+// brought up to date with the pods that came and went and the nodes that changed; within a cycle it does not change.
 type table struct {
 	*rules
 	nodes      framework.IndexedSnapshot
@@ -23,178 +23,149 @@ type table struct {
 
 // constraintCounts are the counts of one constraint.
 type constraintCounts struct {
-	domains *topology.Domains
-	// byDomain reports whether pods are added up by domain, and tracked whether the fewest of a domain are known too.
-	byDomain, tracked bool
-	// matching has, by node index, the pods on the node that count if the node does, and counted the domain that they
-	// were added to, topology.None if the node does not count.
-	matching, counted []int32
-	// sums are the pods of each domain, and members how many nodes of it count. A domain is known if it has any.
-	sums    []int64
-	members []int32
-	known   int
-	// fewest is the smallest sum of a known domain, math.MaxInt32 without any, and holders is how many have it.
-	fewest  int64
-	holders int
+	domains   *topology.Domains
+	selection *topology.Selection
+	// placement says for which domains pods are added up; nil if they are not. Tracked says that the fewest of a domain are
+	// known too.
+	placement *placement
+	tracked   bool
+
+	position topology.Position
+	// sums are the pods of each domain. A domain is known if any node of it counts.
+	sums topology.Sparse[int64]
+	// bySum is how many domains have each sum that is not zero, and least the smallest of these sums.
+	bySum map[int64]int32
+	least int64
 }
 
-// newTable returns an empty table; hard says that it is for constraints that keep pods from nodes.
-func newTable(rules *rules, nodes framework.IndexedSnapshot, shared *topology.SharedDomains, hard bool) *table {
-	t := &table{rules: rules, nodes: nodes, counts: make([]constraintCounts, len(rules.constraints))}
+// parts returns what tables are made of, which they share with others.
+type parts interface {
+	placementOf(*rules, *constraint) *placement
+	selectionOf(*rules, *constraint) *topology.Selection
+}
+
+// newTable returns a table that is not up to date.
+func newTable(rules *rules, shared *topology.Shared, hard bool, parts parts) *table {
+	t := &table{rules: rules, nodes: shared.Nodes(), counts: make([]constraintCounts, len(rules.constraints))}
 	for i := range t.counts {
-		c := &rules.constraints[i]
-		t.counts[i] = constraintCounts{
-			domains:  shared.Domains(nodes, c.topologyKey),
-			byDomain: hard || byDomain(c),
-			tracked:  hard,
-			fewest:   math.MaxInt32,
+		c, counts := &rules.constraints[i], &t.counts[i]
+		counts.domains = shared.Domains(c.topologyKey)
+		counts.selection = parts.selectionOf(rules, c)
+		if hard || byDomain(c) {
+			counts.placement = parts.placementOf(rules, c)
+		}
+		if hard {
+			counts.tracked, counts.bySum = true, map[int64]int32{}
 		}
 	}
 	return t
 }
 
-// Bytes is roughly how much memory the table takes.
+// query selects the pods that a constraint is about.
+func (r *rules) query(c *constraint) topology.Query {
+	query := topology.Query{Selector: c.selector, Matches: func(namespace string, own labels.Set, terminating bool) bool {
+		return !terminating && namespace == r.namespace && c.selector.Matches(own)
+	}}
+	if query.Namespaces = []string{r.namespace}; c.selector.Empty() {
+		query.Namespaces = []string{}
+		query.Matches = func(string, labels.Set, bool) bool { return false }
+	}
+	return query
+}
+
+// Bytes is roughly how much memory the table takes. What it is made of is counted by itself.
 func (t *table) Bytes() int {
 	bytes := 512
 	for i := range t.counts {
-		c := &t.counts[i]
-		bytes += 256 + 4*(cap(c.matching)+cap(c.counted)+cap(c.members)) + 8*cap(c.sums)
+		bytes += 256 + t.counts[i].sums.Bytes() + 16*len(t.counts[i].bySum)
 	}
 	return bytes
 }
 
-// sync brings the table up to date with its nodes.
-func (t *table) sync(shared *topology.SharedDomains) {
+// sync brings the table up to date with its nodes. The caller holds the lock of what is shared.
+func (t *table) sync(shared *topology.Shared) {
 	generation := t.nodes.Generation()
 	if t.generation == generation {
 		return
 	}
 	for i := range t.counts {
-		shared.Sync(t.nodes, t.counts[i].domains)
-		t.counts[i].grow(t.nodes.IndexCount())
-	}
-	for _, index := range shared.Changes.Since(t.nodes, t.generation) {
-		t.recount(index)
-	}
-	for i := range t.counts {
-		if c := &t.counts[i]; c.tracked && c.holders == 0 {
-			c.findFewest()
+		c := &t.counts[i]
+		shared.SyncDomains(c.domains)
+		c.selection.Sync()
+		if c.placement == nil {
+			continue
+		}
+		c.placement.sync(shared)
+		if !c.position.Follow(&c.placement.moves, c.selection, c.placement.counted, c.add) {
+			c.addUp()
+		}
+		if c.tracked && c.bySum[c.least] == 0 {
+			c.least = leastOf(c.bySum, nil)
 		}
 	}
 	t.generation = generation
 }
 
-// recount counts the node at an index again.
-func (t *table) recount(index int) {
-	info := t.nodes.NodeAt(index)
-	if info == nil || info.Node() == nil {
-		for i := range t.counts {
-			t.counts[i].set(index, 0, topology.None)
+// addUp adds up the pods of all nodes.
+func (c *constraintCounts) addUp() {
+	c.sums = topology.AddUp(c.selection, c.placement.counted)
+	if c.tracked {
+		clear(c.bySum)
+		for _, sum := range c.sums.All() {
+			c.bySum[sum]++
 		}
+		c.least = leastOf(c.bySum, nil)
+	}
+}
+
+// add adds pods to a domain.
+func (c *constraintCounts) add(domain int32, pods int64) {
+	before := c.sums.Add(domain, pods)
+	if !c.tracked {
 		return
 	}
-	included := !t.allKeys || t.inAllDomains(index)
-	var eligibility nodeEligibility
-	if included {
-		eligibility = t.eligibility(info.Node())
+	now := before + pods
+	if c.bySum[before]--; c.bySum[before] <= 0 {
+		delete(c.bySum, before)
 	}
-	for i := range t.counts {
-		c := &t.counts[i]
-		domain := topology.None
-		if included && t.constraints[i].includes(eligibility) {
-			// Where a node without the key counts, it does so as one whose value is the empty text.
-			domain = max(c.domains.ByNode()[index], topology.Unnamed)
-		}
-		c.set(index, t.matching(i, info), domain)
-	}
-}
-
-// matching counts the pods on a node that a constraint is about.
-func (t *table) matching(constraint int, info fwk.NodeInfo) int32 {
-	return int32(t.count(&t.constraints[constraint], info))
-}
-
-// inAllDomains reports whether the node at an index has all topology keys.
-func (t *table) inAllDomains(index int) bool {
-	for i := range t.counts {
-		if t.counts[i].domains.ByNode()[index] == topology.None {
-			return false
+	if now != 0 {
+		c.bySum[now]++
+		if now < c.least {
+			c.least = now
 		}
 	}
-	return true
 }
 
-func (c *constraintCounts) grow(indexes int) {
-	for len(c.matching) < indexes {
-		c.matching, c.counted = append(c.matching, 0), append(c.counted, topology.None)
-	}
-	if missing := c.domains.Size() - len(c.sums); missing > 0 && c.byDomain {
-		c.sums = append(c.sums, make([]int64, missing)...)
-		c.members = append(c.members, make([]int32, missing)...)
-	}
-}
-
-// set records what the node at an index counts now, and the domain that it counts for.
-func (c *constraintCounts) set(index int, matching, domain int32) {
-	before, counted := c.matching[index], c.counted[index]
-	if before == matching && counted == domain {
-		return
-	}
-	c.matching[index], c.counted[index] = matching, domain
-	if !c.byDomain {
-		return
-	}
-	if domain != topology.None {
-		c.add(domain, int64(matching), 1)
-	}
-	if counted != topology.None {
-		c.add(counted, -int64(before), -1)
-	}
-}
-
-// add adds pods and nodes to a domain, and keeps the fewest right as long as holders is not zero: no domain is below it.
-func (c *constraintCounts) add(domain int32, pods int64, nodes int32) {
-	if c.members[domain] > 0 {
-		c.known--
-		if c.sums[domain] == c.fewest {
-			c.holders--
+// leastOf returns the smallest sum that some domain has, those left out that are counted in except; zero if there is none.
+func leastOf(bySum map[int64]int32, except map[int64]int32) int64 {
+	least := int64(math.MaxInt64)
+	for sum, domains := range bySum {
+		if sum < least && domains > except[sum] {
+			least = sum
 		}
 	}
-	c.sums[domain] += pods
-	c.members[domain] += nodes
-	if c.members[domain] == 0 {
-		return
+	if least == math.MaxInt64 {
+		return 0
 	}
-	c.known++
-	switch sum := c.sums[domain]; {
-	case sum < c.fewest:
-		c.fewest, c.holders = sum, 1
-	case sum == c.fewest:
-		c.holders++
-	}
+	return least
 }
 
-// findFewest looks at all domains.
-func (c *constraintCounts) findFewest() {
-	c.fewest, c.holders = math.MaxInt32, 0
-	for domain, sum := range c.sums {
-		if c.members[domain] == 0 {
-			continue
-		}
-		switch {
-		case sum < c.fewest:
-			c.fewest, c.holders = sum, 1
-		case sum == c.fewest:
-			c.holders++
-		}
+// fewest is the smallest sum of a known domain, math.MaxInt32 without any.
+func (c *constraintCounts) fewest() int64 {
+	switch {
+	case c.placement.known == 0:
+		return math.MaxInt32
+	case c.placement.known > c.sums.Nonzero():
+		return 0
 	}
+	return c.least
 }
 
 // sum returns the pods of a domain, and whether the domain is known.
 func (c *constraintCounts) sum(value string) (pods int64, known bool) {
 	domain := c.domains.Number(value)
-	if domain == topology.None || int(domain) >= len(c.sums) || c.members[domain] == 0 {
+	if domain == topology.None || int(domain) >= len(c.placement.members) || c.placement.members[domain] == 0 {
 		return 0, false
 	}
-	return c.sums[domain], true
+	return c.sums.At(domain), true
 }

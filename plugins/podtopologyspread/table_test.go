@@ -4,60 +4,93 @@
 package podtopologyspread
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
-// TestConstraintCountsKeepTheFewest moves nodes and pods at random, and compares what the counts say of domains with a look at all.
+// TestConstraintCountsKeepTheFewest moves nodes and pods at random, and compares what the counts say of domains with a look
+// at all nodes.
 func TestConstraintCountsKeepTheFewest(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
-	const slots, domains = 12, 6
 	for range 100 {
-		c := constraintCounts{
-			byDomain: true, tracked: true, fewest: math.MaxInt32,
-			matching: make([]int32, slots), counted: make([]int32, slots),
-			sums: make([]int64, domains), members: make([]int32, domains),
+		var nodes fixture.IndexedNodes
+		shared := topology.SharedOf(&nodes, nil)
+		constraint := v1.TopologySpreadConstraint{
+			MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: v1.DoNotSchedule,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 		}
-		for i := range c.counted {
-			c.counted[i] = topology.None
+		pod := fixture.Pod("p", func(pod *v1.Pod) {
+			pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{constraint}
+			pod.Spec.NodeSelector = map[string]string{"usable": "yes"}
+		})
+		constraints, err := ownConstraints(pod, v1.DoNotSchedule)
+		if err != nil {
+			t.Fatal(err)
 		}
+		table := newTable(newRules(pod, constraints, true), shared, true, once{shared: shared})
 		for range 100 {
 			for range 1 + random.IntN(3) {
-				c.set(random.IntN(slots), random.Int32N(4), random.Int32N(domains+1)-1)
+				change(random, &nodes)
 			}
-			if c.holders == 0 {
-				c.findFewest()
-			}
-			checkColumn(t, &c)
+			table.sync(shared)
+			checkCounts(t, &table.counts[0], &nodes)
 		}
 	}
 }
 
-func checkColumn(t *testing.T, c *constraintCounts) {
+// change replaces a node, its labels or its pods, at random.
+func change(random *rand.Rand, nodes *fixture.IndexedNodes) {
+	index := random.IntN(12)
+	if random.IntN(8) == 0 {
+		nodes.Set(index, nil)
+		return
+	}
+	labels := map[string]string{"usable": "yes"}
+	if random.IntN(8) > 0 {
+		labels["zone"] = fmt.Sprintf("z%d", random.IntN(6))
+	}
+	if random.IntN(8) == 0 {
+		labels["usable"] = "no"
+	}
+	var pods []*v1.Pod
+	for i := range random.IntN(4) {
+		pods = append(pods, fixture.Pod(fmt.Sprintf("p%d", i), fixture.Labelled(map[string]string{"app": []string{"web", "web", "db"}[random.IntN(3)]})))
+	}
+	nodes.Set(index, fixture.NodeInfo(fixture.Node(fmt.Sprintf("n%d", index), fixture.NodeLabels(labels)), pods...))
+}
+
+func checkCounts(t *testing.T, c *constraintCounts, nodes *fixture.IndexedNodes) {
 	t.Helper()
-	sums := map[int32]int64{}
-	for index, domain := range c.counted {
-		if domain != topology.None {
-			sums[domain] += int64(c.matching[index])
+	sums := map[string]int64{}
+	for _, info := range nodes.Infos() {
+		value, ok := info.Node().Labels["zone"]
+		if !ok || info.Node().Labels["usable"] != "yes" {
+			continue
+		}
+		sums[value] += 0
+		for _, pod := range info.GetPods() {
+			if pod.GetPod().Labels["app"] == "web" {
+				sums[value]++
+			}
 		}
 	}
-	fewest, holders := int64(math.MaxInt32), 0
-	for domain, sum := range sums {
-		if c.sums[domain] != sum {
-			t.Fatalf("domain %d has sum %d, want %d", domain, c.sums[domain], sum)
+	fewest := int64(math.MaxInt32)
+	for value, sum := range sums {
+		if got, known := c.sum(value); !known || got != sum {
+			t.Fatalf("domain %s has sum %d, %v, want %d", value, got, known, sum)
 		}
-		if sum < fewest {
-			fewest, holders = sum, 0
-		}
-		if sum == fewest {
-			holders++
-		}
+		fewest = min(fewest, sum)
 	}
-	if c.known != len(sums) || c.fewest != fewest || c.holders != holders {
-		t.Fatalf("got %d domains, fewest %d in %d of them; want %d, %d in %d", c.known, c.fewest, c.holders, len(sums), fewest, holders)
+	if c.placement.known != len(sums) || c.fewest() != fewest {
+		t.Fatalf("got %d domains, the fewest pods %d; want %d, %d", c.placement.known, c.fewest(), len(sums), fewest)
 	}
 }
 

@@ -4,6 +4,7 @@
 package podtopologyspread
 
 import (
+	"context"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,14 +18,17 @@ import (
 // tableBudget is how many bytes the tables of a plugin may take.
 const tableBudget = 96 << 20
 
-// tables are the tables of pods that came by lately.
+// tables are the tables of pods that came by lately, and what they are made of.
 type tables struct {
-	mu      sync.Mutex
-	nodes   framework.IndexedSnapshot
-	domains topology.SharedDomains
-	kept    lru.Cache[*table]
-	key     []byte
+	mu     sync.Mutex
+	shared *topology.Shared
+	kept   lru.Cache[cacheable]
+	// key and partKey are working space.
+	key, partKey []byte
 }
+
+// cacheable is a table, a placement or a selection.
+type cacheable interface{ Bytes() int }
 
 // constraintGroup is a part of the constraints of a pod: those with one of the two actions.
 type constraintGroup struct {
@@ -53,24 +57,30 @@ func (pl *plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction,
 	if !ok {
 		return nil, nil
 	}
-	if !lasting {
-		return pl.makeTable(pod, group, nodes, &topology.SharedDomains{})
-	}
 	t := &pl.tables
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.nodes != nodes {
-		t.nodes, t.domains = nodes, topology.SharedDomains{}
-		t.kept.Clear()
-		t.kept.Budget = tableBudget
+	shared := topology.SharedOnce(nodes)
+	if lasting {
+		if shared = topology.SharedOf(nodes, t.shared); shared != t.shared {
+			t.shared = shared
+			t.kept.Clear()
+			t.kept.Budget = tableBudget
+		}
 	}
-	t.key = pl.appendKey(t.key[:0], pod, group)
-	t.kept.EndCycle() // measures the table of the pod before this one
+	shared.Lock()
+	defer shared.Unlock()
+	if !lasting {
+		return pl.makeTable(pod, group, shared, once{shared, pl.forEach})
+	}
+	t.key = pl.appendKey(append(t.key[:0], 't'), pod, group)
+	t.kept.EndCycle() // measures what was used for the pod before this one
 	if found := t.kept.Get(t.key); found != nil {
-		found.Value.sync(&t.domains)
-		return found.Value, nil
+		table := found.Value.(*table)
+		table.sync(shared)
+		return table, nil
 	}
-	table, err := pl.makeTable(pod, group, nodes, &t.domains)
+	table, err := pl.makeTable(pod, group, shared, kept{t, pod, pl.forEach})
 	if table == nil {
 		return nil, err
 	}
@@ -78,8 +88,50 @@ func (pl *plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction,
 	return table, nil
 }
 
+// once makes parts for a table that is used once.
+type once struct {
+	shared  *topology.Shared
+	forEach topology.ForEach
+}
+
+func (o once) placementOf(rules *rules, c *constraint) *placement {
+	return newPlacement(rules, c, o.shared)
+}
+
+func (o once) selectionOf(rules *rules, c *constraint) *topology.Selection {
+	return topology.NewSelection(o.shared, rules.query(c), o.forEach)
+}
+
+// kept finds or makes the parts for a table that is kept.
+type kept struct {
+	*tables
+	pod     *v1.Pod
+	forEach topology.ForEach
+}
+
+func (k kept) placementOf(rules *rules, c *constraint) *placement {
+	k.partKey = appendPlacementKey(append(k.partKey[:0], 'p'), rules, c, k.pod)
+	if found := k.kept.Get(k.partKey); found != nil {
+		return found.Value.(*placement)
+	}
+	made := newPlacement(rules, c, k.shared)
+	k.kept.Put(k.partKey, made)
+	return made
+}
+
+func (k kept) selectionOf(rules *rules, c *constraint) *topology.Selection {
+	k.partKey = framework.AppendKeyString(append(k.partKey[:0], 's'), rules.namespace)
+	k.partKey = framework.AppendKeyString(k.partKey, c.selector.String())
+	if found := k.kept.Get(k.partKey); found != nil {
+		return found.Value.(*topology.Selection)
+	}
+	made := topology.NewSelection(k.shared, rules.query(c), k.forEach)
+	k.kept.Put(k.partKey, made)
+	return made
+}
+
 // makeTable returns a new table that is up to date; nil if there are no constraints.
-func (pl *plugin) makeTable(pod *v1.Pod, group constraintGroup, nodes framework.IndexedSnapshot, shared *topology.SharedDomains) (*table, error) {
+func (pl *plugin) makeTable(pod *v1.Pod, group constraintGroup, shared *topology.Shared, parts parts) (*table, error) {
 	constraints, err := pl.constraintsOf(pod, group)
 	if err != nil || len(constraints) == 0 {
 		return nil, err
@@ -87,9 +139,14 @@ func (pl *plugin) makeTable(pod *v1.Pod, group constraintGroup, nodes framework.
 	hard := group.action == v1.DoNotSchedule
 	// Soft constraints of the system must do for nodes without zones too.
 	allKeys := hard || group.own || !pl.systemDefaults
-	made := newTable(newRules(pod, constraints, allKeys), nodes, shared, hard)
+	made := newTable(newRules(pod, constraints, allKeys), shared, hard, parts)
 	made.sync(shared)
 	return made, nil
+}
+
+// forEach runs a loop on all cores.
+func (pl *plugin) forEach(count int, do func(i int)) {
+	pl.handle.Parallelizer().Until(context.Background(), count, do, Name)
 }
 
 // appendKey appends everything that a table depends on.

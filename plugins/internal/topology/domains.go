@@ -3,11 +3,7 @@
 
 package topology
 
-import (
-	"slices"
-
-	"github.com/rouse-scheduler/rouse/framework"
-)
+import v1 "k8s.io/api/core/v1"
 
 // None is the domain of a node that lacks the topology key, and of an index without a node.
 const None int32 = -1
@@ -18,8 +14,9 @@ const Unnamed int32 = 0
 // Domains are the domains of one topology key, as small integers, and the domain of every node of a snapshot. When a
 // domain has no nodes any more, its number may be given to another one; that changes no number of a domain with nodes.
 type Domains struct {
-	key        string
-	generation int64
+	key      string
+	position int // in the log of node objects
+	moves    MoveLog
 	// numbers has the number of each domain, and values the reverse; free are the numbers of domains without nodes.
 	numbers map[string]int32
 	values  []string
@@ -63,28 +60,27 @@ func (d *Domains) Number(value string) int32 {
 }
 
 // sync brings the domains up to date.
-func (d *Domains) sync(nodes framework.IndexedSnapshot, changes *Changes) {
-	if d.generation == nodes.Generation() {
-		return
-	}
-	for len(d.byNode) < nodes.IndexCount() {
+func (d *Domains) sync(objects *nodeObjects) {
+	for len(d.byNode) < len(objects.byIndex) {
 		d.byNode, d.present = append(d.byNode, None), append(d.present, false)
 	}
-	for _, index := range changes.Since(nodes, d.generation) {
-		info := nodes.NodeAt(index)
-		if info == nil || info.Node() == nil {
+	first := d.position == 0
+	d.position = objects.eachSince(d.position, func(index int, node *v1.Node) {
+		if node == nil {
 			d.set(index, None, false)
-			continue
+			return
 		}
-		value, ok := info.Node().Labels[d.key]
+		value, ok := node.Labels[d.key]
 		switch {
 		case !ok:
 			d.set(index, None, true)
 		case d.byNode[index] == None || d.values[d.byNode[index]] != value:
 			d.set(index, d.numberFor(value), true)
 		}
+	})
+	if first {
+		d.moves.Forget()
 	}
-	d.generation = nodes.Generation()
 }
 
 // set moves the node at an index into a domain.
@@ -108,7 +104,13 @@ func (d *Domains) set(index int, domain int32, present bool) {
 		d.lacking++
 	}
 	d.byNode[index], d.present[index] = domain, present
+	if domain != before {
+		d.moves.Add(int32(index), before, domain)
+	}
 }
+
+// Moves is the log of the nodes that changed domain.
+func (d *Domains) Moves() *MoveLog { return &d.moves }
 
 func (d *Domains) numberFor(value string) int32 {
 	if number, ok := d.numbers[value]; ok {
@@ -133,34 +135,4 @@ func (d *Domains) release(domain int32) {
 	delete(d.numbers, d.values[domain])
 	d.values[domain] = ""
 	d.free = append(d.free, domain)
-}
-
-// maxShared is how many topology keys are remembered; a cluster uses few.
-const maxShared = 64
-
-// SharedDomains has the domains of topology keys, so that all tables on one snapshot share them. The zero value is empty. It
-// is not safe for concurrent use.
-type SharedDomains struct {
-	// Changes are those of the snapshot.
-	Changes Changes
-	all     []*Domains
-}
-
-// Sync brings domains up to date that came from here.
-func (x *SharedDomains) Sync(nodes framework.IndexedSnapshot, domains *Domains) {
-	domains.sync(nodes, &x.Changes)
-}
-
-// Domains returns the domains of a topology key, up to date with the snapshot.
-func (x *SharedDomains) Domains(nodes framework.IndexedSnapshot, key string) *Domains {
-	at := slices.IndexFunc(x.all, func(d *Domains) bool { return d.key == key })
-	if at < 0 {
-		if len(x.all) == maxShared {
-			x.all = nil // what is in use stays in use, but is shared no more
-		}
-		at = len(x.all)
-		x.all = append(x.all, newDomains(key))
-	}
-	x.Sync(nodes, x.all[at])
-	return x.all[at]
 }

@@ -20,7 +20,7 @@ func TestDomainsFollowNodes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
 		var nodes fixture.IndexedNodes
-		var shared topology.SharedDomains
+		shared := topology.SharedOf(&nodes, nil)
 		for step := range 200 {
 			index := random.IntN(8)
 			name := fmt.Sprintf("n%d", index)
@@ -36,7 +36,7 @@ func TestDomainsFollowNodes(t *testing.T) {
 				nodes.Set(index, fixture.NodeInfo(objects.Node(name).With(func(node *v1.Node) { node.Labels = labels }).Build()))
 			}
 			if random.IntN(3) > 0 {
-				check(t, shared.Domains(&nodes, "zone"), &nodes)
+				check(t, shared.Domains("zone"), &nodes)
 			}
 			if t.Failed() {
 				t.Fatalf("after %d steps", step)
@@ -80,20 +80,31 @@ func check(t *testing.T, d *topology.Domains, nodes *fixture.IndexedNodes) {
 func TestSparse(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var s topology.Sparse[int64]
-	want := make([]int64, 1000)
-	for range 500 {
-		place, delta := random.Int32N(1000), random.Int64N(9)-4
+	const places = 3000
+	want := make([]int64, places)
+	for step := range 3 * places { // at first few are not zero
+		place, delta := random.Int32N(min(places, int32(step/3+1))), random.Int64N(9)-4
 		if before := s.Add(place, delta); before != want[place] {
 			t.Fatalf("place %d had %d, want %d", place, before, want[place])
 		}
 		want[place] += delta
 	}
-	list := make([]int64, 1000)
+	list := make([]int64, places)
 	s.AddTo(list, -2)
 	for place := range want {
 		if s.At(int32(place)) != want[place] || list[place] != -2*want[place] {
 			t.Fatalf("place %d has %d, and added %d; want %d", place, s.At(int32(place)), list[place], want[place])
 		}
+	}
+	nonzero := 0
+	for place, number := range s.All() {
+		if number == 0 || number != want[place] {
+			t.Errorf("place %d is said to have %d, want %d", place, number, want[place])
+		}
+		nonzero++
+	}
+	if nonzero != s.Nonzero() || nonzero < 2000 {
+		t.Errorf("%d numbers are not zero, want %d", nonzero, s.Nonzero())
 	}
 	if s.At(5000) != 0 {
 		t.Error("a place never touched is not zero")
