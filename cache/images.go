@@ -82,6 +82,11 @@ func (s *imageStates) unchanged(images *imagesOfNode, node *v1.Node) bool {
 	return len(rest) == 0
 }
 
+// upToDate reports whether neither replace nor summaries would change anything for a version of a node.
+func (s *imageStates) upToDate(images *imagesOfNode, node *v1.Node) bool {
+	return s.unchanged(images, node) && (images.version == s.version || images.upToDate())
+}
+
 // enter counts a node that has an image.
 func (s *imageStates) enter(name string, size int64) *imageState {
 	state, ok := s.byName[name]

@@ -24,6 +24,8 @@ type nodeEntry struct {
 	// zone is the key that the entry has in the zone order; it means nothing unless the entry is live.
 	zone   string
 	images imagesOfNode
+	// changedAt is the generation of the last change that was more than a heartbeat.
+	changedAt int64
 	// touched tells that the node counts as changed since it was shared, and is not: its images stay as they were known.
 	touched bool
 }

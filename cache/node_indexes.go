@@ -29,6 +29,12 @@ func (t *nodeIndexes) assign(e *nodeEntry) {
 // recordChange notes that the node info of an entry has just changed. Entries without a node index are in no snapshot, and nothing
 // is noted about them.
 func (t *nodeIndexes) recordChange(e *nodeEntry) {
+	e.changedAt = e.info.GetGeneration()
+	t.recordHeartbeat(e)
+}
+
+// recordHeartbeat notes that the node info of an entry has just got a node that differs as [onlyHeartbeat] says.
+func (t *nodeIndexes) recordHeartbeat(e *nodeEntry) {
 	if e.live() {
 		t.changes.record(e.index, e.info.GetGeneration())
 	}

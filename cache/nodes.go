@@ -37,6 +37,11 @@ func (c *Cache) UpdateNode(node *v1.Node) error {
 
 func (c *Cache) putNode(node *v1.Node) {
 	entry := c.entry(node.Name)
+	if entry.live() && onlyHeartbeat(entry.info.Node(), node) && c.images.upToDate(&entry.images, node) {
+		entry.writable().SetNode(node)
+		c.indexes.recordHeartbeat(entry)
+		return
+	}
 	zone := topology.GetZoneKey(node)
 	switch {
 	case !entry.live():

@@ -170,7 +170,8 @@ func (s *Snapshot) ListOrder() []int { return s.order }
 // ever), the latest change first. A node index changes when the node in it, or a pod on that node, is added, updated or
 // removed; [Snapshot.NodeAt] is nil for a node index whose node is gone. The cost follows the number of node indexes yielded. What
 // is known of a node whose index is not yielded is still true as far as it depends on that node's info alone; what
-// depends on other nodes, such as the number of nodes that have an image, is not covered.
+// depends on other nodes, such as the number of nodes that have an image, is not covered, nor is what a heartbeat changes: the
+// heartbeat times of conditions, the resource version and the managed fields.
 func (s *Snapshot) ChangedSince(generation int64) iter.Seq[int] { return s.changes.since(generation) }
 
 // Data implements framework.SnapshotData.

@@ -80,8 +80,10 @@ func (s *Snapshot) copyChanged() (namesChanged bool) {
 	c := s.source
 	var displaced []*snapshotNode
 	for _, index := range slices.Backward(s.changed) {
-		s.changes.record(index, c.indexes.changes.changedAt(index))
 		entry := c.indexes.entries[index]
+		if entry == nil || entry.changedAt > s.generation {
+			s.changes.record(index, c.indexes.changes.changedAt(index))
+		}
 		if old := s.byIndex[index]; old != nil && old.index == index && (entry == nil || old.name != entry.name) {
 			old.index = noIndex
 			displaced = append(displaced, old)
