@@ -6,6 +6,7 @@ package access_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -97,6 +98,58 @@ func TestRefusedRequestsAreNamedUntilTheyArePermitted(t *testing.T) {
 	}
 	if !strings.Contains(s.log(), "no longer turns down a request") {
 		t.Errorf("the log does not say that it is permitted now:\n%s", s.log())
+	}
+}
+
+// unended is a body whose end does not come: it is told when the reader waits for it.
+type unended struct {
+	io.Reader
+	waits func()
+}
+
+func (u *unended) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	if err != nil {
+		u.waits()
+	}
+	return n, err
+}
+
+func (u *unended) Close() error { return nil }
+
+func (u *unended) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusForbidden, Body: u, Header: http.Header{"Content-Type": {"application/json"}}}, nil
+}
+
+// A refusal is known as soon as its message has arrived, though the end of the answer has not.
+func TestRefusalsAreKnownBeforeTheAnswerEnds(t *testing.T) {
+	record := access.NewRecord(access.Options{})
+	var known []access.Request
+	waited := false
+	server := &unended{strings.NewReader(forbidden("list", "nodes").body), func() {
+		if !waited {
+			waited, known = true, record.Refused()
+		}
+	}}
+	request, err := http.NewRequest(http.MethodGet, "https://server.example/api/v1/nodes", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := record.Wrap(server).RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if waited {
+		t.Error("the answer was read to its end before the client had it")
+	}
+	if _, err := io.ReadAll(response.Body); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]access.Request{{Verb: "list", Resource: "nodes"}}, known); diff != "" {
+		t.Errorf("refused while the end of the answer is awaited (-want +got):\n%s", diff)
+	}
+	if err := response.Body.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

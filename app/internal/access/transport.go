@@ -4,7 +4,6 @@
 package access
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"strings"
@@ -63,9 +62,9 @@ func (t *transport) note(req *http.Request, response *http.Response) {
 	switch {
 	case response.StatusCode == http.StatusForbidden:
 		// Admission and quota refuse requests too, for other reasons than roles.
-		if message := peek(response); strings.Contains(message, "cannot "+info.Verb+" resource") {
+		response.Body = &refusal{ReadCloser: response.Body, phrase: "cannot " + info.Verb + " resource", note: func(message string) {
 			t.record.noteRefused(asked, printable(message))
-		}
+		}}
 	case response.StatusCode == http.StatusNotFound && asked.watches() && info.Name == "":
 		t.record.noteAbsent(asked)
 	case response.StatusCode < http.StatusBadRequest:
@@ -73,22 +72,55 @@ func (t *transport) note(req *http.Request, response *http.Response) {
 	}
 }
 
-// peek returns the beginning of a body and leaves the body to be read again.
-func peek(response *http.Response) string {
-	start, _ := io.ReadAll(io.LimitReader(response.Body, longestRefusal)) // an error comes again when the body is read
-	response.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(start), response.Body), response.Body}
-	return string(start)
+// refusal is the body of an answer to a refused request. It is looked at while the client reads it, and not before: the end
+// may be long in coming, or never come.
+type refusal struct {
+	io.ReadCloser
+	// phrase is what the message has if a permission is missing; note is then called with what was read, once.
+	phrase string
+	note   func(message string)
+
+	read  []byte
+	noted bool
 }
+
+// Read implements io.Reader.
+func (r *refusal) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if room := longestRefusal - len(r.read); !r.noted && room > 0 {
+		r.read = append(r.read, p[:min(n, room)]...)
+	}
+	r.look(err != nil)
+	return n, err
+}
+
+// Close implements io.Closer.
+func (r *refusal) Close() error {
+	r.look(true)
+	return r.ReadCloser.Close()
+}
+
+// look notes the message if it is complete: something follows the sentence, or nothing more will be read.
+func (r *refusal) look(ended bool) {
+	if r.noted {
+		return
+	}
+	text := string(r.read)
+	_, rest, found := strings.Cut(text, r.phrase)
+	if found && (ended || strings.Contains(rest, `","`) || strings.IndexFunc(rest, isControl) >= 0) {
+		r.noted = true
+		r.note(text)
+	}
+}
+
+func isControl(c rune) bool { return c < ' ' || c == 0xFFFD }
 
 // printable returns the sentence in a message that may be JSON or a binary encoding: from the first "User" on.
 func printable(message string) string {
 	if i := strings.Index(message, "User "); i >= 0 {
 		message = message[i:]
 	}
-	end := strings.IndexFunc(message, func(c rune) bool { return c < ' ' || c == 0xFFFD })
+	end := strings.IndexFunc(message, isControl)
 	if end >= 0 {
 		message = message[:end]
 	}
