@@ -175,9 +175,11 @@ func (c *randomCluster) changeDeviceClaim() {
 		}
 	case c.often(3):
 		c.patch(current, fmt.Sprintf(`{"metadata":{"labels":{"note":%q}}}`, c.one("a", "b")))
+	case len(current.Status.ReservedFor) == 0 && current.Status.Allocation != nil:
+		c.patch(current, `{"status":{"allocation":null}}`)
 	case len(current.Status.ReservedFor) == 0:
-		c.patch(current, c.one(`{"status":{"allocation":null}}`, `{"status":{"allocation":{"devices":{"results":[`+
-			`{"request":"r","driver":"gpu.example.com","pool":"gpu-everywhere","device":"gpu-0"}]}}}}`))
+		c.patch(current, `{"status":{"allocation":{"devices":{"results":[`+
+			`{"request":"r","driver":"gpu.example.com","pool":"gpu-everywhere","device":"gpu-0"}]}}}}`)
 	}
 }
 

@@ -30,6 +30,7 @@ DynamicResources      TargetPod                          UpdatePodGeneratedResou
 DynamicResources      resource.k8s.io/DeviceClass        Add|Update                                  NOHINT
 DynamicResources      resource.k8s.io/ResourceClaim      Add|Update|Delete                           hint
 DynamicResources      resource.k8s.io/ResourceSlice      Add|Update                                  NOHINT
+DynamicResources      resource.k8s.io/ResourceSlice      Delete                                      NOHINT
 InterPodAffinity      AssignedPod                        Add|Delete|UpdatePodLabel                   hint
 InterPodAffinity      Namespace                          Add|Update                                  hint
 InterPodAffinity      Node                               Add|UpdateNodeLabel                         hint

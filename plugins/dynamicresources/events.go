@@ -31,6 +31,8 @@ func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 		},
 		{Event: fwk.ClusterEvent{Resource: fwk.DeviceClass, ActionType: fwk.Add | fwk.Update}},
 		{Event: fwk.ClusterEvent{Resource: fwk.ResourceSlice, ActionType: fwk.Add | fwk.Update}},
+		// Who asks for all devices has to wait while a pool is incomplete, and no longer when it is gone.
+		{Event: fwk.ClusterEvent{Resource: fwk.ResourceSlice, ActionType: fwk.Delete}},
 	}, nil
 }
 
@@ -40,6 +42,12 @@ func (pl *plugin) afterPodChange(_ klog.Logger, _ *v1.Pod, _, pod *v1.Pod) (fwk.
 		return fwk.QueueSkip, nil
 	}
 	return fwk.Queue, nil
+}
+
+// isForExtended reports whether a claim was made for extended resources. Such a claim that is left from an earlier attempt
+// keeps its pod from being scheduled until it is deleted, with devices or without.
+func isForExtended(claim *resourceapi.ResourceClaim) bool {
+	return claim.Annotations[resourceapi.ExtendedResourceClaimAnnotation] == "true"
 }
 
 // afterClaimChange wakes the pod if a claim gave devices back, whosever it was, or if one of its own is new or has another
@@ -53,7 +61,7 @@ func (pl *plugin) afterClaimChange(_ klog.Logger, pod *v1.Pod, oldObj, newObj an
 		return fwk.Queue, err
 	}
 	if current == nil {
-		if old == nil || old.Status.Allocation != nil {
+		if old == nil || old.Status.Allocation != nil || isForExtended(old) && mentionsExtended(pod) {
 			return fwk.Queue, nil
 		}
 		return fwk.QueueSkip, nil

@@ -8,7 +8,7 @@
 //   - Arguments: DynamicResourcesArgs. FilterTimeout is how long the search for devices on one node may take, zero without
 //     limit; BindingTimeout is how long PreBind waits for devices that have to be made ready.
 //   - Wakes on: a claim of the pod is added or changes; any claim gives devices back; the claims of the pod are named in
-//     its status; a device class or a resource slice is added or changes; a node is added, or its labels or allocatable
+//     its status; a device class is added or changes; a resource slice is added, changes or is deleted; a node is added, or its labels or allocatable
 //     resources change.
 //   - Reads: the claims of the pod, the slices and what is allocated of their pools, device classes; the labels, the name
 //     and the allocatable resources of the node. Pods on the node don't matter.

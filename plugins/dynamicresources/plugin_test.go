@@ -5,6 +5,7 @@ package dynamicresources
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -320,6 +321,95 @@ func TestNodesWithoutDevicesCanBeScored(t *testing.T) {
 			if score != want {
 				t.Errorf("node %s: got score %d, want %d", w.nodes.Infos[i].Node().Name, score, want)
 			}
+		}
+	})
+}
+
+// A claim for extended resources that an earlier attempt left keeps its pod from being scheduled. It is deleted, and then the
+// pod is tried again, although the claim had no devices to give back.
+func TestLeftoverClaimForExtendedResources(t *testing.T) {
+	class := gpuClass()
+	class.Spec.ExtendedResourceName = ptr.To("example.com/gpu")
+	left := gpuClaim("left")
+	left.Annotations = map[string]string{resourceapi.ExtendedResourceClaimAnnotation: "true"}
+	left.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p", Controller: ptr.To(true)}}
+	inWorld(t, []apiruntime.Object{fixture.Node("n1"), class, gpus("n1", "d0"), left}, func(t *testing.T, w *world) {
+		pod := fixture.Pod("p", fixture.Container("example.com/gpu", "1"), func(pod *v1.Pod) { pod.UID = "p" })
+		state, status := w.filter(pod)
+		fixture.CheckStatus(t, status, rejected(reasonStaleClaim))
+		_, status = w.PostFilter(t.Context(), state, pod, nil)
+		fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable, "deletion of ResourceClaim completed"))
+		if _, err := w.client.ResourceV1().ResourceClaims("default").Get(t.Context(), "left", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the claim is still there: %v", err)
+		}
+		for name, want := range map[string]fwk.QueueingHint{"p": fwk.Queue, "other": fwk.QueueSkip} {
+			waiting := pod
+			if name == "other" {
+				waiting = fixture.Pod(name)
+			}
+			if hint, err := w.afterClaimChange(klog.Logger{}, waiting, left, nil); hint != want || err != nil {
+				t.Errorf("pod %s: got hint %v, error %v; want %v", name, hint, err, want)
+			}
+		}
+		own, _ := w.HintClass(pod)
+		if others, _ := w.HintClass(fixture.Pod("other")); own == others {
+			t.Error("pods that are told different things are of one class")
+		}
+	})
+}
+
+// All devices of a node can't be had because one is taken; then the next alternative is tried, with those that are left
+// (kubernetes/kubernetes#137347).
+func TestAllDevicesOrAnotherAlternative(t *testing.T) {
+	objects := append(oneGPU(), gpus("n1", "d0", "d1"))
+	objects = slices.Delete(objects, 2, 3) // the slice with one device
+	either, other := objects[2].(*resourceapi.ResourceClaim), objects[3].(*resourceapi.ResourceClaim)
+	either.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "r", FirstAvailable: []resourceapi.DeviceSubRequest{
+		{Name: "all", DeviceClassName: "gpu", AllocationMode: resourceapi.DeviceAllocationModeAll},
+		{Name: "one", DeviceClassName: "gpu", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1},
+	}}}
+	inWorld(t, objects, func(t *testing.T, w *world) {
+		w.reserve(podOf("first", other.Name))
+		w.reserve(podOf("second", either.Name))
+		got := w.claims.GetPendingAllocation(either.UID).Devices.Results
+		if len(got) != 1 || got[0].Request != "r/one" || got[0].Device != "d1" {
+			t.Errorf("got %v, want d1 for the second alternative", got)
+		}
+	})
+}
+
+// A claim that pods on several nodes share, and claims of their own with devices of these nodes, are allocated together; the
+// shared one keeps its device and ties no pod to the first node (kubernetes/kubernetes#139017).
+func TestSharedAndOwnClaimsTogether(t *testing.T) {
+	network := gpus("net", "port")
+	network.Spec.Driver, network.Spec.NodeName, network.Spec.AllNodes = "net.example.com", nil, ptr.To(true)
+	gpu, net := gpuClass(), gpuClass()
+	net.Name = "net"
+	gpu.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.driver == "gpu.example.com"`}}}
+	net.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.driver == "net.example.com"`}}}
+	shared := gpuClaim("shared")
+	shared.Spec.Devices.Requests[0].Exactly.DeviceClassName = "net"
+	objects := []apiruntime.Object{
+		fixture.Node("n1"), fixture.Node("n2"), gpu, net, network, gpus("n1", "d0"), gpus("n2", "d0"), shared, gpuClaim("a"), gpuClaim("b"),
+	}
+	inWorld(t, objects, func(t *testing.T, w *world) {
+		for i, own := range []string{"a", "b"} {
+			pod := podOf("pod-"+own, "shared")
+			pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: "own", ResourceClaimName: &own})
+			state, node := framework.NewCycleState(), w.nodes.Infos[i]
+			_, status := w.PreFilter(t.Context(), state, pod, nil)
+			fixture.CheckStatus(t, status, nil)
+			fixture.CheckStatus(t, w.Filter(t.Context(), state, pod, node), nil)
+			fixture.CheckStatus(t, w.Reserve(t.Context(), state, pod, node.Node().Name), nil)
+			fixture.CheckStatus(t, w.PreBind(t.Context(), state, pod, node.Node().Name), nil)
+			claim, err := w.claims.Get("default", own)
+			if err != nil || claim.Status.Allocation == nil || claim.Status.Allocation.Devices.Results[0].Pool != node.Node().Name {
+				t.Errorf("claim %s is %v (%v), want a device of node %s", own, claim, err, node.Node().Name)
+			}
+		}
+		claim, err := w.claims.Get("default", "shared")
+		if err != nil || len(claim.Status.ReservedFor) != 2 || claim.Status.Allocation.NodeSelector != nil || len(claim.Status.Allocation.Devices.Results) != 1 {
+			t.Errorf("the shared claim is %v (%v), want one device for two pods on any node", claim, err)
 		}
 	})
 }

@@ -21,13 +21,20 @@ func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *
 	return nil, nil
 }
 
-// HintClass implements framework.HintClassPlugin: pods are alike if they are in the same namespace and name the same
-// claims. Those with claims of their own, made from templates, are like no other.
+// HintClass implements framework.HintClassPlugin: pods are alike if they are in the same namespace, name the same claims,
+// and both ask for extended resources or don't. Those with claims of their own, made from templates, are like no other.
 func (pl *plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
+	extended := mentionsExtended(pod)
 	if len(pod.Spec.ResourceClaims) == 0 {
+		if extended {
+			return "extended", true
+		}
 		return "", true
 	}
-	key := framework.AppendKeyString(nil, pod.Namespace)
+	key := framework.AppendKeyString(framework.AppendKeyInt(nil, 0), pod.Namespace)
+	if extended {
+		key = framework.AppendKeyString(framework.AppendKeyInt(nil, 1), pod.Namespace)
+	}
 	for i := range pod.Spec.ResourceClaims {
 		name, mustCheckOwner, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
 		if err != nil || mustCheckOwner {

@@ -37,6 +37,8 @@ func moreEvents(plugin string) []fwk.ClusterEvent {
 			{Resource: fwk.Node, ActionType: fwk.Delete | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint | fwk.UpdateNodeAllocatable | fwk.UpdateNodeDeclaredFeature},
 			{Resource: fwk.TargetPod, ActionType: fwk.Update},
 		}
+	case dynamicResources:
+		return []fwk.ClusterEvent{{Resource: fwk.ResourceSlice, ActionType: fwk.Delete}}
 	case "VolumeBinding":
 		return []fwk.ClusterEvent{{Resource: fwk.CSIDriver, ActionType: fwk.Delete}}
 	}
