@@ -5,9 +5,9 @@ package runtime
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/klog/v2"
 )
 
@@ -24,44 +24,49 @@ func (e *ObjectChangedError) Error() string {
 	return fmt.Sprintf("plugin %q changed %s in %s, which others have too; it was restored; change a DeepCopy instead", e.Plugin, e.Object, e.Method)
 }
 
-// checkedNodes is how many nodes are looked at after a plugin was asked about many: others every time.
-const checkedNodes = 4
-
 // checkedObject is a pod or node that a plugin should leave as it is, and a copy from before.
 type checkedObject struct {
 	pod, podBefore   *v1.Pod
 	node, nodeBefore *v1.Node
 }
 
-// checkPod begins to check a pod, unless that was not asked for or the plugin is of this module.
-func (f *Framework) checkPod(plugin *identity, pod *v1.Pod) checkedObject {
-	if !f.options.CheckObjects || !plugin.outOfTree || pod == nil {
-		return checkedObject{}
-	}
+// checksObjects reports whether a plugin is checked for changes of objects.
+func (f *Framework) checksObjects(plugin *identity) bool {
+	return f.options.CheckObjects && plugin.outOfTree
+}
+
+func checkPod(pod *v1.Pod) checkedObject {
 	return checkedObject{pod: pod, podBefore: pod.DeepCopy()}
 }
 
-func (f *Framework) checkNode(plugin *identity, node *v1.Node) checkedObject {
-	if !f.options.CheckObjects || !plugin.outOfTree || node == nil {
-		return checkedObject{}
-	}
+func checkNode(node *v1.Node) checkedObject {
 	return checkedObject{node: node, nodeBefore: node.DeepCopy()}
 }
 
-// checkNodes begins to check some of the nodes of a search.
-func (s *cachedSearch) checkNodes(plugin *identity) []checkedObject {
-	count := s.nodes.NodeCount()
-	if !s.f.options.CheckObjects || !plugin.outOfTree || count == 0 {
-		return nil
-	}
-	checked := make([]checkedObject, 0, checkedNodes)
-	for range min(count, checkedNodes) {
-		if node := s.nodes.NodeAt(s.f.cache.checked % count); node != nil {
-			checked = append(checked, s.f.checkNode(plugin, node.Node()))
+// checkedObjects returns what a plugin must leave as it is while it is asked about nodes: the pod, a node of the snapshot, and one
+// of those nodes. The first two are copied once for a search; the next search has the next node of the snapshot.
+func (s *cachedSearch) checkedObjects(nodeIndexes []int) []checkedObject {
+	c := s.cache
+	if s.checked == nil {
+		s.checked = append(s.checked, checkPod(s.pod))
+		if count := s.nodes.NodeCount(); count > 0 {
+			c.checkedNode = (c.checkedNode + 1) % count
+			s.checked = s.appendNode(s.checked, c.checkedNode)
 		}
-		s.f.cache.checked++
 	}
-	return checked
+	if len(nodeIndexes) == 0 {
+		return s.checked
+	}
+	c.checkedPass++
+	return s.appendNode(slices.Clip(s.checked), nodeIndexes[c.checkedPass%len(nodeIndexes)])
+}
+
+func (s *cachedSearch) appendNode(checked []checkedObject, nodeIndex int) []checkedObject {
+	info := s.nodes.NodeAt(nodeIndex)
+	if info == nil || info.Node() == nil {
+		return checked
+	}
+	return append(checked, checkNode(info.Node()))
 }
 
 // unchanged restores and reports objects that a plugin changed.
@@ -69,11 +74,11 @@ func (f *Framework) unchanged(method Method, plugin *identity, pod *v1.Pod, obje
 	for _, o := range objects {
 		object := ""
 		switch {
-		case o.pod != nil && !equality.Semantic.DeepEqual(o.pod, o.podBefore):
-			*o.pod = *o.podBefore
+		case o.pod != nil && !equalObjects(o.pod, o.podBefore):
+			o.podBefore.DeepCopyInto(o.pod) // the copy may be compared again
 			object = "pod " + klog.KObj(o.pod).String()
-		case o.node != nil && !equality.Semantic.DeepEqual(o.node, o.nodeBefore):
-			*o.node = *o.nodeBefore
+		case o.node != nil && !equalObjects(o.node, o.nodeBefore):
+			o.nodeBefore.DeepCopyInto(o.node)
 			object = "node " + o.node.Name
 		default:
 			continue

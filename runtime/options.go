@@ -68,9 +68,9 @@ type Options struct {
 	// PluginFailed, unless it is nil, is told about panics and other mistakes of plugins, in addition to the log. It is called in the
 	// middle of the call of the plugin, with whatever locks its caller holds, and concurrently.
 	PluginFailed func(PluginFailure)
-	// CheckObjects has the pod compared after every call of a plugin that is none of this module, and of the nodes a few; what
-	// such a plugin changed is restored, and reported to PluginFailed as an [*ObjectChangedError]. It is for tests and
-	// simulations: it takes time, and nothing else may change the objects meanwhile.
+	// CheckObjects has the pod compared after every call of a plugin that is none of this module, and one of the nodes that it was
+	// asked about; what such a plugin changed is restored, and reported to PluginFailed as an [*ObjectChangedError]. It is for
+	// tests and simulations: it takes time, and nothing else may change the objects meanwhile.
 	CheckObjects bool
 
 	// Clock times the waiting for permission and the metrics; nil means the real one.

@@ -58,7 +58,7 @@ type pluginCalls struct {
 	verbose        bool      // plugins get loggers with their names
 	extensionPoint bool      // the calls are those of an extension point
 	record         *callRecord
-	checked        []checkedObject // by the plugin that is called now
+	checked        []checkedObject // those that the plugin that is called now must leave as they are; by default the pod
 
 	observeExtensionPoint bool
 	observePlugin         bool
@@ -96,8 +96,8 @@ func (c *pluginCalls) beginCall(plugin *identity) {
 	if c.record != nil {
 		c.record.plugin.Store(plugin)
 	}
-	if c.framework.options.CheckObjects && plugin.outOfTree {
-		c.checked = append(c.checked[:0], c.framework.checkPod(plugin, c.pod))
+	if len(c.checked) == 0 && c.pod != nil && c.framework.checksObjects(plugin) {
+		c.checked = append(c.checked, checkPod(c.pod))
 	}
 }
 
@@ -105,7 +105,7 @@ func (c *pluginCalls) endCall() {
 	c.calling = false
 	if len(c.checked) > 0 {
 		c.framework.unchanged(c.method, c.plugin, c.pod, c.checked...)
-		c.checked = c.checked[:0]
+		c.checked = nil
 	}
 	if c.record != nil && c.extensionPoint { // others end soon
 		c.record.plugin.Store(nil)
@@ -165,7 +165,8 @@ func (f *Framework) call(method Method, plugin *identity, pod *v1.Pod, do func()
 	record := f.options.Calls.begin(method, pod)
 	defer f.options.Calls.end(record)
 	record.plugin.Store(plugin)
-	if checked := f.checkPod(plugin, pod); checked.pod != nil {
+	if pod != nil && f.checksObjects(plugin) {
+		checked := checkPod(pod)
 		defer func() { f.unchanged(method, plugin, pod, checked) }()
 	}
 	if !isolate(do) {

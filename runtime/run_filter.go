@@ -28,8 +28,8 @@ func (f *Framework) RunFilterPlugins(ctx context.Context, state fwk.CycleState, 
 		}
 		plugin.countEvaluation()
 		pluginCtx := calls.enter(ctx, &plugin.identity)
-		if f.options.CheckObjects {
-			calls.checked = append(calls.checked, f.checkNode(&plugin.identity, nodeInfo.Node()))
+		if node := nodeInfo.Node(); node != nil && f.checksObjects(&plugin.identity) {
+			calls.checked = append(calls.checked, checkNode(node))
 		}
 		status := plugin.plugin.Filter(pluginCtx, state, pod, nodeInfo)
 		calls.leave(status)

@@ -97,9 +97,11 @@ type verdictCache struct {
 	asked      []verdicts.Verdict
 	askedNodes []int
 	// turn is the node index at which the last search for a few nodes ended.
-	turn    int
-	checked int // nodes, one after the other, for changes that plugins make
-	names   nodeNames
+	turn  int
+	names nodeNames
+	// checkedNode is the node index that was last checked for changes that plugins make, and checkedPass counts how often plugins
+	// that are checked were asked about nodes.
+	checkedNode, checkedPass int
 }
 
 // nodeNames are the names of the nodes of a snapshot, in the order of its list.
@@ -158,6 +160,8 @@ type cachedSearch struct {
 	remaining       []int
 	// verdicts says why nodes don't take the pod; see explain.
 	verdicts []verdicts.Verdict
+	// checked are objects that plugins must leave as they are in this search; nil until a plugin is checked.
+	checked []checkedObject
 }
 
 // wireSearch finds out what the plugins offer.

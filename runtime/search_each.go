@@ -15,14 +15,17 @@ const parallelFrom = 512
 
 // each calls the work of one plugin for parts of a list of nodes, in parallel if it is long, and returns the first
 // failure.
-func (s *cachedSearch) each(plugin *identity, method Method, count int, work func(ctx context.Context, from, to int) *fwk.Status) (status *fwk.Status) {
+func (s *cachedSearch) each(plugin *identity, method Method, nodeIndexes []int, work func(ctx context.Context, from, to int) *fwk.Status) (status *fwk.Status) {
+	count := len(nodeIndexes)
 	calls := s.f.startCalls(s.ctx, method, s.state, s.pod)
 	defer calls.end(&status)
 	if err := context.Cause(s.ctx); err != nil {
 		return fwk.AsStatus(fmt.Errorf("asking %s about %d nodes: %w", plugin.name, count, err))
 	}
+	if s.f.checksObjects(plugin) {
+		calls.checked = s.checkedObjects(nodeIndexes)
+	}
 	ctx := calls.enter(s.ctx, plugin)
-	calls.checked = append(calls.checked, s.checkNodes(plugin)...)
 	if count < parallelFrom || s.f.parallelizer.parallelism == 1 {
 		status = work(ctx, 0, count)
 	} else {

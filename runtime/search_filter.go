@@ -156,7 +156,7 @@ func (s *cachedSearch) askFilter(index int, nodeIndexes []int) ([]*fwk.Status, *
 	answers := c.answers
 	clear(answers)
 	plugin, batch := &s.f.filter[index], c.filters[index].batch
-	failure := s.each(&plugin.identity, MethodFilter, len(nodeIndexes), func(ctx context.Context, from, to int) *fwk.Status {
+	failure := s.each(&plugin.identity, MethodFilter, nodeIndexes, func(ctx context.Context, from, to int) *fwk.Status {
 		if batch != nil {
 			plugin.countEvaluation()
 			return batch.FilterBatch(ctx, s.state, s.pod, s.nodes, nodeIndexes[from:to], answers[from:to])

@@ -288,7 +288,7 @@ func (s *cachedSearch) askUnknownScores(scorer cachedScorer, nodeIndexes []int) 
 // askScores asks a plugin with a key for its raw scores.
 func (s *cachedSearch) askScores(index int, nodeIndexes []int, scores []int64) *fwk.Status {
 	plugin, batch := &s.f.score[index], s.cache.scorers[index].batch
-	return s.each(&plugin.identity, MethodScore, len(nodeIndexes), func(ctx context.Context, from, to int) *fwk.Status {
+	return s.each(&plugin.identity, MethodScore, nodeIndexes, func(ctx context.Context, from, to int) *fwk.Status {
 		if batch != nil {
 			plugin.countEvaluation()
 			return batch.ScoreBatch(ctx, s.state, s.pod, s.nodes, nodeIndexes[from:to], scores[from:to])
@@ -360,7 +360,7 @@ func (s *cachedSearch) sum(r *scoreCache, others uncachedScorers, nodeIndexes []
 // scorePerNode asks a plugin that offers nothing beyond the official interfaces, and lets it normalise.
 func (s *cachedSearch) scorePerNode(index int, nodeIndexes []int, scores []int64) *fwk.Status {
 	plugin := &s.f.score[index]
-	failure := s.each(&plugin.identity, MethodScore, len(nodeIndexes), func(ctx context.Context, from, to int) *fwk.Status {
+	failure := s.each(&plugin.identity, MethodScore, nodeIndexes, func(ctx context.Context, from, to int) *fwk.Status {
 		return s.scoreNodes(ctx, plugin, nodeIndexes[from:to], scores[from:to])
 	})
 	if failure != nil || !s.normalizes(plugin) {

@@ -4,9 +4,11 @@
 package simulate_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -88,6 +90,54 @@ func TestPluginsThatChangeSharedObjects(t *testing.T) {
 			}
 			if info, err := snapshot.Get("n1"); err != nil || info.Node().Name != "n1" || info.GetRequested().GetMilliCPU() > 4000 {
 				t.Errorf("node info %v, %v, want that of n1", info, err)
+			}
+		})
+	}
+}
+
+// A plugin that changes the nodes it is asked about is found out with the first pod, however many nodes there are; one that
+// changes another node is found out when it is the turn of that node.
+func TestPluginsThatChangeOneOfManyNodes(t *testing.T) {
+	const nodes = 300
+	var cluster *simulate.Cluster
+	setLabel := func(node *v1.Node, with call) *fwk.Status {
+		node.Labels = map[string]string{"changed": "for " + with.pod.Namespace}
+		return nil
+	}
+	given := func(with call) *fwk.Status { return setLabel(with.node.Node(), with) }
+	another := func(with call) *fwk.Status {
+		node, err := cluster.Scheduler().Profiles()["default-scheduler"].SnapshotSharedLister().NodeInfos().Get("n7")
+		if err != nil {
+			return fwk.AsStatus(err)
+		}
+		return setLabel(node.Node(), with)
+	}
+	for what, test := range map[string]struct {
+		plugin *rude
+		pods   int
+	}{
+		"the nodes of Filter": {&rude{runtime.MethodFilter, given}, 1},
+		"the nodes of Score":  {&rude{runtime.MethodScore, given}, 1},
+		"another node":        {&rude{runtime.MethodScore, another}, nodes},
+	} {
+		t.Run(what, func(t *testing.T) {
+			options := rudeOptions(t, test.plugin)
+			options.Trace = true
+			cluster = newCluster(t, options)
+			for i := range nodes {
+				must(t, cluster.Create(newNode(fmt.Sprintf("n%d", i), "4")))
+			}
+			for i := range test.pods {
+				pod := newPod("bad", "1")
+				pod.Namespace = fmt.Sprintf("shop%d", i)
+				must(t, cluster.Create(pod))
+			}
+			must(t, cluster.Advance(time.Minute))
+			named := slices.ContainsFunc(cluster.Trace(), func(entry simulate.TraceEntry) bool {
+				return entry.What == simulate.WhatFailed && entry.Plugin == "Rude" && strings.Contains(entry.Message, "changed node n")
+			})
+			if !named {
+				t.Error("no entry names the plugin")
 			}
 		})
 	}
