@@ -5,11 +5,13 @@ package dynamicresources
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -66,12 +68,16 @@ func (pl *plugin) afterClaimChange(_ klog.Logger, pod *v1.Pod, oldObj, newObj an
 		}
 		return fwk.QueueSkip, nil
 	}
+	deallocated := old != nil && old.Status.Allocation != nil && current.Status.Allocation == nil
+	if !deallocated && !names(pod, current) {
+		return fwk.QueueSkip, nil // as most changes are those of other pods' claims, without looking up those of this one
+	}
 	own := false
 	if err := pl.eachClaim(pod, func(_ int, claim *resourceapi.ResourceClaim) { own = own || claim.UID == current.UID }); err != nil {
 		return fwk.QueueSkip, nil
 	}
 	switch {
-	case old != nil && old.Status.Allocation != nil && current.Status.Allocation == nil:
+	case deallocated:
 		return fwk.Queue, nil
 	case !own:
 		return fwk.QueueSkip, nil
@@ -79,4 +85,12 @@ func (pl *plugin) afterClaimChange(_ klog.Logger, pod *v1.Pod, oldObj, newObj an
 		return fwk.Queue, nil
 	}
 	return fwk.QueueSkip, nil
+}
+
+// names reports whether a pod uses a claim of this name.
+func names(pod *v1.Pod, claim *resourceapi.ResourceClaim) bool {
+	return pod.Namespace == claim.Namespace && slices.ContainsFunc(pod.Spec.ResourceClaims, func(c v1.PodResourceClaim) bool {
+		name, _, err := resourceclaim.Name(pod, &c)
+		return err == nil && name != nil && *name == claim.Name
+	})
 }
