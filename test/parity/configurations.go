@@ -200,7 +200,7 @@ func (g *generator) argsOfConfiguration() map[string]any {
 		},
 		"VolumeBinding":     {"bindTimeoutSeconds": {0, 5, -1}, "shape": {shape()}},
 		"DefaultPreemption": {"minCandidateNodesPercentage": {0, 10, 100, 101, -1}, "minCandidateNodesAbsolute": {0, 100, -1}},
-		"DynamicResources":  {"filterTimeout": {"0s", "5s", "-1s"}, "bindingTimeout": {"10m", "0s"}},
+		"DynamicResources":  {"filterTimeout": {"0s", "5s", "-1s", "1ns", "long"}, "bindingTimeout": {"10m", "0s", "1s", "999ms", "-1s"}},
 		"TaintToleration":   {},
 	}
 	name := pick(g, slices.Sorted(maps.Keys(all))...)

@@ -124,6 +124,34 @@ func (m *machine) compareConfigurations(t round) {
 	}
 }
 
+// TestArgsOfDynamicResources compares which timeouts are accepted, and what they come to.
+func TestArgsOfDynamicResources(t *testing.T) {
+	refused := 0
+	for _, filter := range []string{"", "0s", "1ns", "10s", "-1ns", "-1s", "long", "5"} {
+		for _, binding := range []string{"", "0s", "999ms", "1s", "10m", "-1s", "long", "600"} {
+			args := map[string]any{}
+			if filter != "" {
+				args["filterTimeout"] = filter
+			}
+			if binding != "" {
+				args["bindingTimeout"] = binding
+			}
+			diff, done := differenceOf(t.Context(), map[string]any{
+				"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": []any{map[string]any{
+					"pluginConfig": []any{map[string]any{"name": dynamicResources, "args": args}},
+				}},
+			})
+			if diff != "" {
+				t.Errorf("%v: %s", args, diff)
+			}
+			refused += done[kind{"configuration: refused", ""}]
+		}
+	}
+	if want := 64 - 4*3; refused != want {
+		t.Errorf("%d of 64 are refused, want %d", refused, want)
+	}
+}
+
 // flowOf returns a configuration in braces.
 func flowOf(config any) string {
 	text, err := json.Marshal(config)
