@@ -4,6 +4,8 @@
 package runtime
 
 import (
+	"slices"
+
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
@@ -36,7 +38,7 @@ func (s *cachedScorer) cached() *verdicts.PluginScores { return s.entry.Value.(*
 type scaledScorer struct {
 	cachedScorer
 	reversed bool
-	raw      []int64 // by node index; NoTotal as in base
+	raw      []int64 // by node index; NoTotal as in base; nil as long as all are zero
 	highest  int64   // of raw, at least zero
 	holders  int     // how many of raw are the highest
 }
@@ -58,7 +60,9 @@ func (c *scoreCache) sync(s *cachedSearch) *fwk.Status {
 	c.uses++
 	c.base = verdicts.Extend(c.base, s.nodes.IndexCount(), verdicts.NoTotal)
 	for i := range c.scaled {
-		c.scaled[i].raw = verdicts.Extend(c.scaled[i].raw, s.nodes.IndexCount(), verdicts.NoTotal)
+		if c.scaled[i].raw != nil {
+			c.scaled[i].raw = verdicts.Extend(c.scaled[i].raw, s.nodes.IndexCount(), verdicts.NoTotal)
+		}
 	}
 	if failure := c.addUp(s, c.acceptedOf(nodeIndexes)); failure != nil {
 		return failure
@@ -160,8 +164,21 @@ func (c *scoreCache) rescale(nodeIndexes []int, all bool) (moved bool) {
 		scorer := &c.scaled[i]
 		before := scorer.highest
 		if all {
-			scorer.highest, scorer.holders = 0, 0
-			verdicts.Fill(scorer.raw, verdicts.NoTotal)
+			scorer.raw, scorer.highest, scorer.holders = nil, 0, 0
+		}
+		known := scorer.cached().ByNode
+		nonZero := func(nodeIndex int) bool { return c.base[nodeIndex] != verdicts.NoTotal && known[nodeIndex] != 0 }
+		if scorer.raw == nil && !slices.ContainsFunc(nodeIndexes, nonZero) {
+			moved = moved || scorer.highest != before
+			continue
+		}
+		if scorer.raw == nil {
+			scorer.raw = make([]int64, len(c.base))
+			for nodeIndex, base := range c.base {
+				if base == verdicts.NoTotal {
+					scorer.raw[nodeIndex] = verdicts.NoTotal
+				}
+			}
 		}
 		for _, nodeIndex := range nodeIndexes {
 			if scorer.raw[nodeIndex] == scorer.highest {
@@ -169,7 +186,7 @@ func (c *scoreCache) rescale(nodeIndexes []int, all bool) (moved bool) {
 			}
 			scorer.raw[nodeIndex] = verdicts.NoTotal
 			if c.base[nodeIndex] != verdicts.NoTotal {
-				scorer.enter(nodeIndex, scorer.cached().ByNode[nodeIndex])
+				scorer.enter(nodeIndex, known[nodeIndex])
 			}
 		}
 		if scorer.holders <= 0 && scorer.highest > 0 {
@@ -209,7 +226,11 @@ func (c *scoreCache) total(s *cachedSearch, nodeIndex int) int64 {
 	}
 	for i := range c.scaled {
 		scorer := &c.scaled[i]
-		total += s.f.score[scorer.index].weight * scale(scorer.raw[nodeIndex], scorer.highest, scorer.reversed)
+		raw := int64(0)
+		if scorer.raw != nil {
+			raw = scorer.raw[nodeIndex]
+		}
+		total += s.f.score[scorer.index].weight * scale(raw, scorer.highest, scorer.reversed)
 	}
 	return total
 }

@@ -349,6 +349,10 @@ func (s *cachedSearch) allNodes() []int {
 	return c.allIndexes[:s.nodes.IndexCount()]
 }
 
+// bytesOfShape is about what is kept for the pods of a shape that differs from others in its requests: for every node two
+// verdicts, two scores, and what the score cache has.
+func (s *cachedSearch) bytesOfShape() int { return 42 * s.nodes.IndexCount() }
+
 func (s *cachedSearch) nameAt(nodeIndex int) string { return s.nodes.NodeAt(nodeIndex).Node().Name }
 
 // feasible is how many nodes take the pod.

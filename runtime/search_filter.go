@@ -57,7 +57,7 @@ func (s *cachedSearch) takeUnseenFilters() bool {
 	for at := 1; at < len(c.combinedKey); {
 		index, part := nextKey(c.combinedKey[at:])
 		at += len(part)
-		if c.store.Seen(s.storeKeyOf(keyOfVerdicts, part)) {
+		if c.store.Seen(s.storeKeyOf(keyOfVerdicts, part), s.bytesOfShape()) {
 			seen = append(seen, part...) // never overtakes what is read
 		} else {
 			s.rest = append(s.rest, index)

@@ -224,7 +224,7 @@ func (s *cachedSearch) takeUnseen(from int) (indexes []int) {
 	for at := from; at < len(c.scoresKey); {
 		index, part := nextKey(c.scoresKey[at:])
 		at += len(part)
-		if !c.store.Seen(s.storeKeyOf(keyOfScores, part)) {
+		if !c.store.Seen(s.storeKeyOf(keyOfScores, part), s.bytesOfShape()) {
 			indexes = append(indexes, index)
 			continue
 		}

@@ -32,6 +32,7 @@ type Entry[V interface{ Bytes() int }] struct {
 
 	key     string
 	created int // the cycle in which the entry was made
+	usedAt  int // the last cycle in which it was used
 	bytes   int // as counted in Cache.used
 	element *list.Element
 }
@@ -49,6 +50,7 @@ func (c *Cache[V]) Get(key []byte) *Entry[V] {
 // earlier.
 func (c *Cache[V]) Touch(entry *Entry[V]) {
 	c.recent.MoveToFront(entry.element)
+	entry.usedAt = c.cycle
 	c.touched++
 }
 
@@ -57,21 +59,47 @@ func (c *Cache[V]) Put(key []byte, value V) *Entry[V] {
 	if c.byKey == nil {
 		c.byKey = map[string]*Entry[V]{}
 	}
-	entry := &Entry[V]{Value: value, key: string(key), created: c.cycle}
+	entry := &Entry[V]{Value: value, key: string(key), created: c.cycle, usedAt: c.cycle}
 	entry.element = c.recent.PushFront(entry)
 	c.byKey[entry.key] = entry
 	c.touched++
 	return entry
 }
 
-// Seen reports whether a key was seen in an earlier cycle, and records that it was seen in this one, with the zero value as
-// its value. So nothing but that need be kept for a key that never comes again.
-func (c *Cache[V]) Seen(key []byte) bool {
-	if entry := c.Get(key); entry != nil {
-		return entry.created < c.cycle
+// Seen reports whether it pays to keep a value for a key: the key was seen in an earlier cycle, and there is a value already, or
+// room for one of so many bytes. Values in the way must not have been used for twice as long as the key was not seen: if
+// more keys take turns than there is room for, some are kept, instead of each being evicted just before it comes again.
+//
+// It records that the key was seen in this cycle, with the zero value as its value, so that nothing but that is kept for
+// a key that never comes again.
+func (c *Cache[V]) Seen(key []byte, bytes int) bool {
+	entry := c.byKey[string(key)]
+	if entry == nil {
+		var none V
+		c.Put(key, none)
+		return false
 	}
-	var none V
-	c.Put(key, none)
+	unseenFor := c.cycle - entry.usedAt
+	c.Touch(entry)
+	return entry.created < c.cycle && (any(entry.Value) != nil || c.admits(bytes, unseenFor))
+}
+
+// maxVictims is how many entries may have to be evicted for a value.
+const maxVictims = 1024
+
+func (c *Cache[V]) admits(bytes, unseenFor int) bool {
+	missing := c.used + bytes - c.Budget
+	last := c.recent.Back()
+	for range maxVictims {
+		if missing <= 0 {
+			return true
+		}
+		if last == nil || c.cycle-last.Value.(*Entry[V]).usedAt <= 2*unseenFor {
+			return false
+		}
+		missing -= last.Value.(*Entry[V]).bytes
+		last = last.Prev()
+	}
 	return false
 }
 

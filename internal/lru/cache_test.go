@@ -4,6 +4,7 @@
 package lru_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/rouse-scheduler/rouse/internal/lru"
@@ -111,12 +112,12 @@ func TestSeenIsAboutEarlierCycles(t *testing.T) {
 	c := lru.Cache[sized]{Budget: 1 << 20}
 	key := []byte("k")
 	for range 2 {
-		if c.Seen(key) {
+		if c.Seen(key, 1000) {
 			t.Error("a key counts as seen in the cycle in which it came first")
 		}
 	}
 	c.EndCycle()
-	if !c.Seen(key) {
+	if !c.Seen(key, 1000) {
 		t.Error("a key does not count as seen in the next cycle")
 	}
 	c.Get(key).Value = &table{bytes: 1000}
@@ -124,5 +125,37 @@ func TestSeenIsAboutEarlierCycles(t *testing.T) {
 	c.EndCycle()
 	if c.Used() != before+1000 {
 		t.Errorf("%d bytes are used after a value of 1000 came to %d", c.Used(), before)
+	}
+}
+
+// TestKeysThatTakeTurns has more keys come one after the other than there is room for, and then others.
+func TestKeysThatTakeTurns(t *testing.T) {
+	const size, rooms = 10_000, 5
+	c := lru.Cache[sized]{Budget: rooms*size + 30_000}
+	round := func(name string, keys int) (hits int) {
+		for i := range keys {
+			key := fmt.Appendf(nil, "%s%d", name, i)
+			if c.Seen(key, size) {
+				entry := c.Get(key)
+				if entry.Value != nil {
+					hits++
+				}
+				entry.Value = &table{bytes: size}
+			}
+			c.EndCycle()
+		}
+		return hits
+	}
+	for range 3 {
+		round("a", 20)
+	}
+	if hits := round("a", 20); hits < rooms-1 {
+		t.Errorf("of 20 keys in turns %d are found, want the %d that there is room for", hits, rooms)
+	}
+	for range 20 {
+		round("b", 4)
+	}
+	if hits := round("b", 4); hits != 4 {
+		t.Errorf("of 4 other keys %d are found, long after the first ones came last", hits)
 	}
 }

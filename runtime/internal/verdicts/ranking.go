@@ -10,10 +10,12 @@ import "math/bits"
 type Ranking struct {
 	tree *WinnerTree
 	from int
-	heap []int32 // subtrees none of whose nodes were listed yet; the first has the highest total
+	// heap has subtrees none of whose nodes were listed yet, by their place in the tree, and nodes, by their index after
+	// all places; the first has the highest total.
+	heap []int32
 }
 
-// Ranking begins a list. Of equal nodes roughly those from the given node index on come first.
+// Ranking begins a list. Of equal nodes those from the given node index on come first.
 func (t *WinnerTree) Ranking(from int) *Ranking {
 	r := &Ranking{tree: t, from: from}
 	if t.leaves > 0 {
@@ -24,21 +26,33 @@ func (t *WinnerTree) Ranking(from int) *Ranking {
 
 // Next returns the next node; ok is false if there are no more with a total.
 func (r *Ranking) Next() (nodeIndex int, ok bool) {
-	for len(r.heap) > 0 {
-		top := r.heap[0]
-		if r.tree.best[top] == NoTotal {
-			return 0, false
-		}
-		if int(top) >= r.tree.leaves {
+	leaves := r.tree.leaves
+	for len(r.heap) > 0 && r.total(r.heap[0]) != NoTotal {
+		top := int(r.heap[0])
+		switch {
+		case top >= 2*leaves:
 			r.removeFirst()
-			return int(top) - r.tree.leaves, true
+			return top - 2*leaves, true
+		case top >= leaves:
+			totals, first := r.tree.block(top - leaves)
+			r.removeFirst()
+			for i, total := range totals {
+				if total != NoTotal {
+					r.add(2*leaves + first + i)
+				}
+			}
+		default:
+			r.heap[0] = int32(2 * top)
+			r.down(0)
+			r.add(2*top + 1)
 		}
-		r.heap[0] = 2 * top
-		r.down(0)
-		r.heap = append(r.heap, 2*top+1)
-		r.up(len(r.heap) - 1)
 	}
 	return 0, false
+}
+
+func (r *Ranking) add(place int) {
+	r.heap = append(r.heap, int32(place))
+	r.up(len(r.heap) - 1)
 }
 
 func (r *Ranking) removeFirst() {
@@ -48,19 +62,35 @@ func (r *Ranking) removeFirst() {
 	r.down(0)
 }
 
-// before reports whether a subtree comes before another.
+// total is that of a node, or the highest of a subtree.
+func (r *Ranking) total(place int32) int64 {
+	if nodeIndex := int(place) - 2*r.tree.leaves; nodeIndex >= 0 {
+		return r.tree.totals[nodeIndex]
+	}
+	return r.tree.best[place]
+}
+
+// before reports whether a node or subtree comes before another.
 func (r *Ranking) before(a, b int32) bool {
-	if r.tree.best[a] != r.tree.best[b] {
-		return r.tree.best[a] > r.tree.best[b]
+	if totalOfA, totalOfB := r.total(a), r.total(b); totalOfA != totalOfB {
+		return totalOfA > totalOfB
 	}
 	return r.distance(a) < r.distance(b)
 }
 
-// distance is how far the first node of a subtree is from the beginning.
-func (r *Ranking) distance(i int32) int {
-	level := bits.Len32(uint32(i)) // 1 for the root
-	first := int(i)<<(bits.Len32(uint32(r.tree.leaves))-level) - r.tree.leaves
-	return (first - r.from) & (r.tree.leaves - 1)
+// distance is how far a node, or the nearest one of a subtree, comes after the beginning.
+func (r *Ranking) distance(place int32) int {
+	all := r.tree.leaves * blockSize // a power of two
+	first, count := int(place)-2*r.tree.leaves, 1
+	if first < 0 {
+		depth := bits.Len32(uint32(place)) - 1
+		count = all >> depth
+		first = (int(place) - 1<<depth) * count
+	}
+	if first <= r.from && r.from < first+count {
+		return 0
+	}
+	return (first - r.from) & (all - 1)
 }
 
 func (r *Ranking) up(i int) {

@@ -8,39 +8,62 @@ import "math"
 // NoTotal is the total of a node that cannot win.
 const NoTotal = math.MinInt64
 
-// WinnerTree knows the highest of many totals, and how many have it, when few of them change: a binary tree in which
-// every inner node has the better of its two children. Changing one total costs the height of the tree, and so does
-// finding any of the winners. The zero value is empty.
+// blockSize is how many nodes a leaf of a WinnerTree has. Looking through so many totals, which lie side by side, takes as
+// long as going up a level or two, and the tree takes a third of the memory that it would with a leaf for every node.
+const blockSize = 16
+
+// WinnerTree knows the highest of many totals, and how many have it, when few of them change: a binary tree over blocks of
+// nodes, in which every inner node has the better of its two children. Changing one total costs the height of the tree, and
+// so does finding any of the winners. The zero value is empty.
 type WinnerTree struct {
-	leaves int // a power of two, not less than the number of totals
+	totals []int64 // by node index
+	leaves int     // a power of two, not less than the number of blocks
 	best   []int64
-	ties   []int32 // how many leaves below have the best total
+	ties   []int32 // how many nodes below have the best total
 }
 
 // Build starts again with the totals of the nodes 0 to len(totals)-1.
 func (t *WinnerTree) Build(totals []int64) {
 	leaves := 1
-	for leaves < len(totals) {
+	for leaves*blockSize < len(totals) {
 		leaves *= 2
 	}
 	if t.leaves != leaves {
 		t.leaves, t.best, t.ties = leaves, make([]int64, 2*leaves), make([]int32, 2*leaves)
 	}
-	copy(t.best[leaves:], totals)
-	Fill(t.best[leaves+len(totals):], NoTotal)
-	Fill(t.ties[leaves:], 1)
+	t.totals = append(t.totals[:0], totals...)
+	for block := range leaves {
+		t.best[leaves+block], t.ties[leaves+block] = t.bestOf(block)
+	}
 	for i := leaves - 1; i > 0; i-- {
 		t.update(i)
 	}
 }
 
+// block returns the totals of a block, and the index of its first node.
+func (t *WinnerTree) block(block int) (totals []int64, first int) {
+	first = min(block*blockSize, len(t.totals))
+	return t.totals[first:min(first+blockSize, len(t.totals))], first
+}
+
+func (t *WinnerTree) bestOf(block int) (best int64, ties int32) {
+	totals, _ := t.block(block)
+	best, count := Highest(totals)
+	return best, int32(count)
+}
+
 // Set changes one total.
 func (t *WinnerTree) Set(nodeIndex int, total int64) {
-	i := t.leaves + nodeIndex
-	if t.best[i] == total {
+	if t.totals[nodeIndex] == total {
 		return
 	}
-	t.best[i] = total
+	t.totals[nodeIndex] = total
+	i := t.leaves + nodeIndex/blockSize
+	best, ties := t.bestOf(nodeIndex / blockSize)
+	if t.best[i] == best && t.ties[i] == ties {
+		return
+	}
+	t.best[i], t.ties[i] = best, ties
 	for i /= 2; i > 0; i /= 2 {
 		t.update(i)
 	}
@@ -59,8 +82,8 @@ func (t *WinnerTree) update(i int) {
 	}
 }
 
-// Covers reports whether the tree has room for the totals of so many nodes.
-func (t *WinnerTree) Covers(count int) bool { return t.leaves >= count }
+// Covers reports whether the tree was built for so many nodes.
+func (t *WinnerTree) Covers(count int) bool { return len(t.totals) == count }
 
 // Winners is how many nodes have the highest total.
 func (t *WinnerTree) Winners() int { return int(t.ties[1]) }
@@ -80,11 +103,12 @@ func (t *WinnerTree) Winner(index int) int {
 			i = left + 1
 		}
 	}
-	return i - t.leaves
+	totals, first := t.block(i - t.leaves)
+	return first + Nth(totals, t.best[i], index)
 }
 
 // Bytes is the size of the tree.
-func (t *WinnerTree) Bytes() int { return 12 * len(t.best) }
+func (t *WinnerTree) Bytes() int { return 12*len(t.best) + 8*cap(t.totals) }
 
 // Highest finds the highest total by looking at all of them: what it is and how many have it.
 func Highest(totals []int64) (best int64, ties int) {

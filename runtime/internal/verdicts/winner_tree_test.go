@@ -14,7 +14,7 @@ import (
 // A tree that is kept up to date knows the same winners as a look at all totals.
 func TestWinnerTree(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for size := 1; size < 70; size++ {
+	for size := 1; size < 150; size++ {
 		totals := make([]int64, size)
 		for i := range totals {
 			totals[i] = total(random)
@@ -56,4 +56,49 @@ func total(random *rand.Rand) int64 {
 		return NoTotal
 	}
 	return int64(random.IntN(4))
+}
+
+// A ranking has every node with a total once, the highest first.
+func TestRanking(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for size := 1; size < 300; size++ {
+		totals := make([]int64, size)
+		var want []int
+		for i := range totals {
+			if totals[i] = total(random); totals[i] != NoTotal {
+				want = append(want, i)
+			}
+		}
+		var tree WinnerTree
+		tree.Build(totals)
+		ranking := tree.Ranking(random.IntN(size))
+		var got []int
+		for nodeIndex, ok := ranking.Next(); ok; nodeIndex, ok = ranking.Next() {
+			if len(got) > 0 && totals[nodeIndex] > totals[got[len(got)-1]] {
+				t.Fatalf("node %d with total %d comes after one with %d", nodeIndex, totals[nodeIndex], totals[got[len(got)-1]])
+			}
+			got = append(got, nodeIndex)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("nodes of the ranking (-want +got):\n%s", diff)
+		}
+	}
+	if _, ok := new(WinnerTree).Ranking(0).Next(); ok {
+		t.Error("the ranking of an empty tree has a node")
+	}
+}
+
+// Where all nodes are equal, the ranking begins at the given one.
+func TestRankingOfEquals(t *testing.T) {
+	var tree WinnerTree
+	tree.Build(make([]int64, 1000))
+	for from := range 1000 {
+		ranking := tree.Ranking(from)
+		for i := range 3 {
+			if nodeIndex, _ := ranking.Next(); nodeIndex != (from+i)%1000 {
+				t.Fatalf("the ranking from %d has %d as number %d", from, nodeIndex, i)
+			}
+		}
+	}
 }
