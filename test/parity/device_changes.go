@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+	"k8s.io/utils/ptr"
 )
 
 // This file makes what happens to devices and claims while pods come.
@@ -66,8 +67,11 @@ func (g *generator) changedSlice(c cluster) *resourceapi.ResourceSlice {
 			slices = append(slices, slice)
 		}
 	}
-	for len(slices) == 0 {
-		slices = g.slices(1)
+	if len(slices) == 0 { // of one pool, so that its slices agree about their number
+		slices = append(slices, &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "net-all"}, Spec: resourceapi.ResourceSliceSpec{
+			Driver: nicDriver, AllNodes: ptr.To(true), Pool: resourceapi.ResourcePool{Name: "net-all", Generation: 1, ResourceSliceCount: 1},
+			Devices: g.devices("net", 3),
+		}})
 	}
 	slice := pick(g, slices...).DeepCopy()
 	devices := slice.Spec.Devices
