@@ -90,15 +90,20 @@ func (c *profileCase) measure(ctx context.Context, m *meter, d decider, nodes []
 	for _, pod := range pods {
 		d.enqueue(ctx, pod)
 	}
+	beats := [2][]*v1.Node{nodes, nil} // two versions of every node, which take turns
+	if c.heartbeats > 0 {
+		for i, node := range nodes {
+			beats[0][i] = heartbeat(node, 0)
+			beats[1] = append(beats[1], heartbeat(node, 1))
+		}
+	}
 	beat := 0
 	decide := func() error {
 		for range c.heartbeats {
-			nodeIndex := beat % len(nodes)
-			updated := heartbeat(nodes[nodeIndex], beat)
-			if err := d.updateNode(nodes[nodeIndex], updated); err != nil {
+			round, i := beat/len(nodes), beat%len(nodes)
+			if err := d.updateNode(beats[(round+1)%2][i], beats[round%2][i]); err != nil {
 				return err
 			}
-			nodes[nodeIndex] = updated
 			beat++
 		}
 		return d.decide(ctx)
