@@ -38,6 +38,14 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 		}
 		return nil
 	}
+	if required.cheaperOneByOne(len(indexes)) {
+		for i, index := range indexes {
+			if reason, rejected := required.rejects(index); rejected {
+				statuses[i] = pl.rejections.of(reason)
+			}
+		}
+		return nil
+	}
 	rejecting := required.rejecting()
 	for i := range rejecting {
 		r := &rejecting[i]
@@ -50,6 +58,39 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 		}
 	}
 	return nil
+}
+
+// cheaperOneByOne reports whether to look at each of so many nodes is less work than to look at all domains.
+func (r *preFilterState) cheaperOneByOne(nodes int) bool {
+	terms := len(r.antiAffinity) + len(r.existing)
+	if r.affinity != nil {
+		terms += len(r.affinity.keys)
+	}
+	return 16*nodes*terms < r.nodes.IndexCount()
+}
+
+// rejects reports whether the node at an index is rejected, and why.
+func (r *preFilterState) rejects(index int) (reason role, rejected bool) {
+	if r.affinity != nil {
+		anywhere := r.first && r.noPodMatches()
+		for i := range r.affinity.keys {
+			k := &r.affinity.keys[i]
+			if domain := k.domains.ByNode()[index]; domain == topology.None || !anywhere && k.sums.At(domain) <= 0 {
+				return matchesAffinity, true
+			}
+		}
+	}
+	for _, m := range r.antiAffinity {
+		if domain := m.keys[0].domains.ByNode()[index]; domain != topology.None && m.keys[0].sums.At(domain) > 0 {
+			return matchesAntiAffinity, true
+		}
+	}
+	for _, t := range r.existing {
+		if domain := t.domains.ByNode()[index]; domain != topology.None && t.weights.At(domain) > 0 {
+			return hasAntiAffinity, true
+		}
+	}
+	return 0, false
 }
 
 // domainRejections are the domains of one topology key in which nodes are rejected for one reason.

@@ -200,6 +200,12 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 		}
 		return nil
 	}
+	if 16*len(indexes) < nodes.IndexCount() { // less work than to look at all domains
+		for i, index := range indexes {
+			statuses[i] = pl.filterAt(spread, index)
+		}
+		return nil
+	}
 	full := spread.full()
 	for i := range spread.constraints {
 		domains, full := spread.counts[i].domains.ByNode(), full[i]
@@ -215,6 +221,21 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 					statuses[j] = pl.skewed
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// filterAt returns what Filter says of the node at an index where nothing changed since PreFilter.
+func (pl *plugin) filterAt(spread *preFilterState, index int) *fwk.Status {
+	for i := range spread.constraints {
+		counts := &spread.counts[i]
+		domain := counts.domains.ByNode()[index]
+		if domain == topology.None {
+			return pl.lacksLabel
+		}
+		if counts.sums.At(domain)+spread.self[i]-spread.fewest(i) > spread.constraints[i].maxSkew {
+			return pl.skewed
 		}
 	}
 	return nil
