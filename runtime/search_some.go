@@ -135,15 +135,44 @@ func (s *cachedSearch) winner(scores *scoreCache, pick func(count int) int) (nod
 			tree.Set(nodeIndex, scores.total(s, nodeIndex))
 		}
 	}()
-	for len(tried) < maxTried {
-		nodeIndex = tree.Winner(pickOne(pick, tree.Winners()))
-		if accepted, failure := s.askAccepted(nil, []int{nodeIndex}); failure != nil || len(accepted) > 0 {
+	giveUpAfter := maxTried
+	for len(tried) < giveUpAfter {
+		part := []int{0}
+		if winners := tree.Winners(); len(tried) >= maxTriedSingly && winners <= maxTiesAtOnce && s.restIsBatched() {
+			giveUpAfter = max(maxTried, s.nodes.IndexCount()/8)
+			part = make([]int, winners)
+			for i := range part {
+				part[i] = tree.Winner(i)
+			}
+		} else {
+			part[0] = tree.Winner(pickOne(pick, winners))
+		}
+		accepted, failure := s.askAccepted(nil, part)
+		if failure != nil || len(accepted) > 0 {
+			if failure == nil {
+				nodeIndex = accepted[pickOne(pick, len(accepted))]
+			}
 			return nodeIndex, failure == nil, failure
 		}
-		tried = append(tried, nodeIndex)
-		tree.Set(nodeIndex, verdicts.NoTotal)
+		tried = append(tried, part...)
+		for _, nodeIndex := range part {
+			tree.Set(nodeIndex, verdicts.NoTotal)
+		}
 	}
 	return 0, false, nil
+}
+
+// maxTriedSingly is how many nodes are tried one at a time before all that are equally good are tried at once, if these are at most
+// maxTiesAtOnce: where the best nodes reject the pod, it often is because of what makes them the best, as that pods of the
+// same kind are there.
+const (
+	maxTriedSingly = 4
+	maxTiesAtOnce  = 1024
+)
+
+// restIsBatched reports whether all plugins that are not part of the combined verdicts can evaluate many nodes in one call.
+func (s *cachedSearch) restIsBatched() bool {
+	return !slices.ContainsFunc(s.rest, func(index int) bool { return s.cache.filters[index].batch == nil })
 }
 
 // highestStands reports whether a node that takes the pod has the highest raw score of those that the combined verdicts accept.
