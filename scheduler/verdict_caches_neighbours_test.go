@@ -42,7 +42,7 @@ func (c *comparison) podSelector() *metav1.LabelSelector {
 	}
 	if r.IntN(2) == 0 || len(selector.MatchLabels) == 0 {
 		requirement := metav1.LabelSelectorRequirement{Key: []string{"app", "version", "canary", "name"}[r.IntN(4)]}
-		values := []string{fmt.Sprint(r.IntN(3)), fmt.Sprintf("a%d", r.IntN(3)), fmt.Sprintf("p%d", max(0, c.made-r.IntN(9)))}
+		values := []string{fmt.Sprint(r.IntN(3)), fmt.Sprintf("a%d", r.IntN(3)), fmt.Sprintf("a%d", r.IntN(3)), fmt.Sprintf("p%d", max(0, c.made-r.IntN(9)))}
 		switch r.IntN(4) {
 		case 0:
 			requirement.Operator, requirement.Values = metav1.LabelSelectorOpIn, values

@@ -238,7 +238,7 @@ func (o *existingTerms) placesOf(term *fwk.AffinityTerm) []place {
 		var places []place
 		switch r.Operator() {
 		case selection.Equals, selection.DoubleEquals, selection.In:
-			for _, value := range r.ValuesUnsorted() {
+			for value := range r.Values() { // each once
 				places = append(places, place{namespace: namespace, name: r.Key(), value: value})
 			}
 		case selection.Exists, selection.GreaterThan, selection.LessThan:

@@ -4,6 +4,9 @@
 package interpodaffinity
 
 import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -55,5 +58,64 @@ func TestTermsOfPodsThatAreGoneAreForgotten(t *testing.T) {
 				t.Errorf("%d terms, %d of them listed, %d topology keys; want %d terms", len(terms.byKey), len(listed), len(terms.domains), now.terms)
 			}
 		}
+	}
+}
+
+// TestTermsAreFoundThatMatch compares the terms that are found for a pod with a look at all of them.
+func TestTermsAreFoundThatMatch(t *testing.T) {
+	random := rand.New(rand.NewPCG(31, 32))
+	some := func(texts ...string) string { return texts[random.IntN(len(texts))] }
+	selector := func() *metav1.LabelSelector {
+		made := &metav1.LabelSelector{}
+		for range random.IntN(3) {
+			r := metav1.LabelSelectorRequirement{Key: some("app", "tier"), Operator: metav1.LabelSelectorOperator(some("In", "NotIn", "Exists", "DoesNotExist"))}
+			if r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpNotIn {
+				r.Values = []string{some("a", "b"), some("b", "c")}
+			}
+			made.MatchExpressions = append(made.MatchExpressions, r)
+		}
+		return made
+	}
+	var snapshot fixture.IndexedNodes
+	shared := topology.SharedOf(&snapshot, nil)
+	terms := newExistingTerms(framework.NodeView.PodsWithRequiredAntiAffinity, antiAffinityTerms)
+	matched := 0
+	for range 300 {
+		info := fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(map[string]string{"zone": "z"})))
+		for i := range 12 {
+			term := v1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: selector()}
+			switch random.IntN(4) {
+			case 0:
+				term.Namespaces = []string{"x", "y"}
+			case 1:
+				term.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": some("a", "b")}}
+			}
+			info.AddPod(fixture.Pod(fmt.Sprint(i), func(pod *v1.Pod) {
+				pod.Namespace = some("x", "y", "z")
+				pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}}
+			}))
+		}
+		snapshot.Set(0, info)
+		terms.sync(shared)
+		incoming := fixture.Pod("incoming", fixture.Labelled(map[string]string{some("app", "tier", "other"): some("a", "b", "c"), "more": ""}))
+		incoming.Namespace = some("x", "y", "z")
+		namespaceLabels := map[string]string{"team": some("a", "b")}
+		want := map[*existingTerm]int{}
+		for _, term := range terms.byKey {
+			if term.term.Matches(incoming, namespaceLabels) {
+				want[term]++
+			}
+		}
+		got := map[*existingTerm]int{}
+		for _, term := range terms.matching(incoming, namespaceLabels) {
+			got[term]++
+		}
+		if !maps.Equal(got, want) {
+			t.Fatalf("pod %v in %s: %d terms are found, want %d", incoming.Labels, incoming.Namespace, len(got), len(want))
+		}
+		matched += len(want)
+	}
+	if matched < 300 {
+		t.Errorf("%d terms matched: too few to be a test", matched)
 	}
 }

@@ -149,7 +149,7 @@ func (p *PodIndex) sourcesOf(namespaces []string, selector labels.Selector) []so
 func requiredValues(r *labels.Requirement) (name string, values []string) {
 	switch r.Operator() {
 	case selection.Equals, selection.DoubleEquals, selection.In:
-		return r.Key(), r.ValuesUnsorted()
+		return r.Key(), r.Values().UnsortedList() // each once
 	}
 	return r.Key(), nil
 }
