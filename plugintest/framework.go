@@ -66,17 +66,17 @@ func newFramework(ctx context.Context, name string, factory runtime.PluginFactor
 	if err != nil {
 		return nil, err
 	}
-	world, err := simulate.NewCluster(ctx, simulate.Options{
+	cluster, err := simulate.NewCluster(ctx, simulate.Options{
 		Configuration: oneProfile(prioritysort.Name, defaultbinder.Name), Registry: neededRegistry(), Logger: options.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := options.create(world); err != nil {
+	if err := options.create(cluster); err != nil {
 		return nil, err
 	}
 	// The plugins of the cluster see its objects through this handle, and those are what they share.
-	handle := world.Scheduler().Profiles()[profiles.DefaultSchedulerName]
+	handle := cluster.Scheduler().Profiles()[profiles.DefaultSchedulerName]
 	pods, nodes := seenBy(handle, options)
 	nominator, err := nominatorOf(pods, options)
 	if err != nil {
@@ -89,7 +89,7 @@ func newFramework(ctx context.Context, name string, factory runtime.PluginFactor
 		Nominator:       nominator,
 		Parallelism:     1,
 		PodGroupManager: cache.NoPodGroups{},
-		Clock:           world.Clock(),
+		Clock:           cluster.Clock(),
 		Logger:          options.Logger,
 		CheckObjects:    true,
 		PluginFailed:    failed,

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestNew(t *testing.T) {
@@ -66,8 +67,8 @@ func newPlugin(t *testing.T) *plugin {
 // The deletion of a pod never wakes anybody, whatever the hint is given.
 func TestHintAfterPodDeleted(t *testing.T) {
 	hint := fixture.Hint(t, newPlugin(t), fwk.AssignedPod, fwk.Delete)
-	fixture.CheckHint(t, hint, fixture.Pod("p"), fixture.Pod("v", fixture.OnNode("a")), nil, fwk.QueueSkip)
-	fixture.CheckHint(t, hint, fixture.Pod("p"), nil, nil, fwk.QueueSkip)
+	fixture.CheckHint(t, hint, objects.Pod("p").Build(), objects.Pod("v").Node("a").Build(), nil, fwk.QueueSkip)
+	fixture.CheckHint(t, hint, objects.Pod("p").Build(), nil, nil, fwk.QueueSkip)
 }
 
 // A pod whose victims are ending need not wait for them if their node is gone, or may not take it any more.
@@ -75,17 +76,17 @@ func TestHintAfterNodeChange(t *testing.T) {
 	built := newPlugin(t)
 	changes := fwk.Delete | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint | fwk.UpdateNodeAllocatable | fwk.UpdateNodeDeclaredFeature
 	hint := fixture.Hint(t, built, fwk.Node, changes)
-	nominated := fixture.Pod("p")
+	nominated := objects.Pod("p").Build()
 	nominated.Status.NominatedNodeName = "a"
-	a, b := fixture.Node("a"), fixture.Node("b")
+	a, b := objects.Node("a").Build(), objects.Node("b").Build()
 	fixture.CheckHint(t, hint, nominated, a, nil, fwk.Queue)
 	fixture.CheckHint(t, hint, nominated, a, a, fwk.Queue)
 	fixture.CheckHint(t, hint, nominated, b, nil, fwk.QueueSkip)
 	fixture.CheckHint(t, hint, nominated, b, b, fwk.QueueSkip)
-	fixture.CheckHint(t, hint, fixture.Pod("q"), a, nil, fwk.QueueSkip)
+	fixture.CheckHint(t, hint, objects.Pod("q").Build(), a, nil, fwk.QueueSkip)
 	fixture.CheckHintObjects(t, hint, nominated, a)
 	one, ok := built.HintClass(nominated)
-	another, okToo := built.HintClass(fixture.Pod("q"))
+	another, okToo := built.HintClass(objects.Pod("q").Build())
 	if !ok || !okToo || one == another {
 		t.Error("pods with different nominations should not be of the same class")
 	}
@@ -94,7 +95,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 // Without a nomination there are no victims to wait for.
 func TestHintAfterUpdateOfItself(t *testing.T) {
 	hint := fixture.Hint(t, newPlugin(t), fwk.TargetPod, fwk.Update)
-	nominated, plain := fixture.Pod("p"), fixture.Pod("p")
+	nominated, plain := objects.Pod("p").Build(), objects.Pod("p").Build()
 	nominated.Status.NominatedNodeName = "a"
 	fixture.CheckHint(t, hint, plain, nominated, plain, fwk.Queue)
 	fixture.CheckHint(t, hint, nominated, plain, nominated, fwk.QueueSkip)

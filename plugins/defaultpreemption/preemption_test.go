@@ -22,12 +22,13 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
 // pod returns a pod with a priority that requests CPUs.
 func pod(name string, priority int32, cpu string, changes ...func(*v1.Pod)) *v1.Pod {
-	p := fixture.Pod(name, fixture.Container("cpu", cpu))
+	p := objects.Pod(name).Container("a", "cpu", cpu).Build()
 	p.Spec.SchedulerName, p.Spec.Priority = "default-scheduler", &priority
 	for _, change := range changes {
 		change(p)
@@ -36,25 +37,25 @@ func pod(name string, priority int32, cpu string, changes ...func(*v1.Pod)) *v1.
 }
 
 func node(name, cpu string) *v1.Node {
-	return fixture.Node(name, fixture.Allocatable("cpu", cpu, "memory", "64Gi", "pods", "110"))
+	return objects.Node(name).Allocatable("cpu", cpu, "memory", "64Gi", "pods", "110").Build()
 }
 
-// world is a world where NodeResourcesFit and DefaultPreemption run, with a list of the tasks that were started.
-type world struct {
-	*fixture.World
+// cluster is a cluster where NodeResourcesFit and DefaultPreemption run, with a list of the tasks that were started.
+type cluster struct {
+	*fixture.Cluster
 	client *fake.Clientset
 	tasks  []func()
 }
 
-func newWorld(t *testing.T, args *configv1.DefaultPreemptionArgs, objects ...apiruntime.Object) *world {
+func newCluster(t *testing.T, args *configv1.DefaultPreemptionArgs, objects ...apiruntime.Object) *cluster {
 	t.Helper()
-	return newWorldWith(t, New, args, objects...)
+	return newClusterWith(t, New, args, objects...)
 }
 
-func newWorldWith(t *testing.T, factory runtime.PluginFactory, args *configv1.DefaultPreemptionArgs, objects ...apiruntime.Object) *world {
+func newClusterWith(t *testing.T, factory runtime.PluginFactory, args *configv1.DefaultPreemptionArgs, objects ...apiruntime.Object) *cluster {
 	t.Helper()
-	w := &world{client: fake.NewClientset(objects...)}
-	options := fixture.WorldOptions{
+	w := &cluster{client: fake.NewClientset(objects...)}
+	options := fixture.ClusterOptions{
 		Registry: runtime.Registry{
 			noderesourcesfit.Name: noderesourcesfit.New,
 			Name:                  factory,
@@ -68,11 +69,11 @@ func newWorldWith(t *testing.T, factory runtime.PluginFactory, args *configv1.De
 	if args != nil {
 		options.Args = map[string]apiruntime.Object{Name: args}
 	}
-	w.World = fixture.NewWorld(t, options)
+	w.Cluster = fixture.NewCluster(t, options)
 	return w
 }
 
-func (w *world) runTasks() {
+func (w *cluster) runTasks() {
 	for _, task := range w.tasks {
 		task()
 	}
@@ -111,7 +112,7 @@ func TestPostFilter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, nil, append(tt.objects, tt.pod)...)
+			w := newCluster(t, nil, append(tt.objects, tt.pod)...)
 			state, statuses := w.Filter(t, tt.pod)
 			result, status := w.RunPostFilterPlugins(t.Context(), state, tt.pod, statuses)
 			if status.Code() != tt.code || status.Message() != tt.message {
@@ -131,7 +132,7 @@ func TestPostFilter(t *testing.T) {
 // The error that the status is made of is still to be found in it.
 func TestPostFilterError(t *testing.T) {
 	gone := pod("p", 10, "2")
-	w := newWorld(t, nil, node("a", "1"))
+	w := newCluster(t, nil, node("a", "1"))
 	built := w.Plugin(Name).(*plugin)
 	result, status := built.PostFilter(t.Context(), framework.NewCycleState(), gone, framework.NewDefaultNodeToStatus())
 	const want = `preemption: looking up the pod to preempt for: pod "p" not found`
@@ -151,7 +152,7 @@ func TestArgs(t *testing.T) {
 		objects = append(objects, node(name, "1"), pod("v"+name, 'e'-int32(name[0]), "1", fixture.OnNode(name)))
 	}
 	chosen := func(args *configv1.DefaultPreemptionArgs) map[string]bool {
-		w, nodes := newWorld(t, args, objects...), map[string]bool{}
+		w, nodes := newCluster(t, args, objects...), map[string]bool{}
 		preemptor := objects[0].(*v1.Pod)
 		for range 50 {
 			state, statuses := w.Filter(t, preemptor)
@@ -177,7 +178,7 @@ func TestPreEnqueue(t *testing.T) {
 	waits := fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "waiting for the preemption for this pod to be finished")
 	onA := fixture.OnNode("a")
 	preemptor, first, last := pod("p", 10, "2"), pod("v", 2, "1", onA), pod("w", 1, "1", onA)
-	w := newWorld(t, nil, preemptor, node("a", "2"), first, last)
+	w := newCluster(t, nil, preemptor, node("a", "2"), first, last)
 	gate := w.Plugin(Name).(fwk.PreEnqueuePlugin)
 	check := func(when string, pod *v1.Pod, want *fwk.Status) {
 		t.Helper()
@@ -213,8 +214,8 @@ func TestPreEnqueue(t *testing.T) {
 		t.Errorf("activated %q: the deletions are to wake the pod", got)
 	}
 	want := []string{
-		"v Normal Preempted Preempting: Preempted by pod p on node a [p]",
-		"w Normal Preempted Preempting: Preempted by pod p on node a [p]",
+		"v Normal Preempted Preempting: Preempted by pod default/p on node a [p]",
+		"w Normal Preempted Preempting: Preempted by pod default/p on node a [p]",
 	}
 	if diff := cmp.Diff(want, w.Recorded()); diff != "" {
 		t.Errorf("events differ (-want +got):\n%s", diff)
@@ -223,7 +224,7 @@ func TestPreEnqueue(t *testing.T) {
 
 func TestNewSynchronous(t *testing.T) {
 	preemptor, victim := pod("p", 10, "2"), pod("v", 2, "1", fixture.OnNode("a"))
-	w := newWorldWith(t, NewSynchronous, nil, preemptor, node("a", "2"), victim)
+	w := newClusterWith(t, NewSynchronous, nil, preemptor, node("a", "2"), victim)
 	state, statuses := w.Filter(t, preemptor)
 	if _, status := w.RunPostFilterPlugins(t.Context(), state, preemptor, statuses); !status.IsSuccess() {
 		t.Fatal(status.Message())
@@ -253,7 +254,7 @@ func TestWhomPodsWaitFor(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			preemptor := pod("p", 10, "2")
-			w := newWorld(t, nil, append(tt.victims, preemptor, node("a", "2"))...)
+			w := newCluster(t, nil, append(tt.victims, preemptor, node("a", "2"))...)
 			state, _ := w.Filter(t, preemptor)
 			statuses := framework.NewNodeToStatus(map[string]*fwk.Status{
 				"a": fwk.NewStatus(fwk.Unschedulable).WithPlugin("NodePorts"),

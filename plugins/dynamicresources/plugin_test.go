@@ -62,7 +62,7 @@ func inWorld(t *testing.T, objects []apiruntime.Object, test func(*testing.T, *w
 				w.nodes.Infos = append(w.nodes.Infos, fixture.NodeInfo(node))
 			}
 		}
-		w.framework = fixture.NewWorld(t, fixture.WorldOptions{Objects: objects}).Framework
+		w.framework = fixture.NewCluster(t, fixture.ClusterOptions{Objects: objects}).Framework
 		built, err := New(t.Context(), nil, handle{Framework: w.framework, client: w.client, manager: manager})
 		if err != nil {
 			t.Fatal(err)

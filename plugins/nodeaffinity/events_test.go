@@ -11,10 +11,13 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestHintAfterNodeChange(t *testing.T) {
-	node := func(pairs ...string) *v1.Node { return fixture.Node("n", fixture.NodeLabels(labels(pairs...))) }
+	node := func(pairs ...string) *v1.Node {
+		return objects.Node("n").With(func(node *v1.Node) { node.Labels = labels(pairs...) }).Build()
+	}
 	wantsFoo := requiring(term(in("foo", "bar")))
 	inZone := added(term(in("zone", "x")))
 
@@ -47,7 +50,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 			node("foo", "bar", "zone", "x", "more", "labels"), fwk.QueueSkip,
 		},
 		{
-			"enforced, update: matches now, and the pod requires nothing", fixture.Pod("p"), inZone, node(), node("zone", "x"), fwk.Queue,
+			"enforced, update: matches now, and the pod requires nothing", objects.Pod("p").Build(), inZone, node(), node("zone", "x"), fwk.Queue,
 		},
 	}
 	for _, tt := range tests {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func notPod() *fwk.Status {
@@ -78,7 +79,7 @@ func TestFilter(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			pl, state := newPlugin(t, nil), framework.NewCycleState()
-			nodeInfo := fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(tt.labels)))
+			nodeInfo := fixture.NodeInfo(objects.Node("n").With(func(node *v1.Node) { node.Labels = tt.labels }).Build())
 			t.Run("PreFilter not called", func(t *testing.T) {
 				fixture.CheckStatus(t, pl.Filter(t.Context(), state, tt.pod, nodeInfo), tt.want)
 			})
@@ -92,8 +93,8 @@ func TestFilter(t *testing.T) {
 func TestPreFilter(t *testing.T) {
 	skip := fwk.NewStatus(fwk.Skip)
 	conflict := fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "pod affinity terms conflict")
-	preferringOnly := fixture.Pod("p", prefers(preferred(1, in("a", "1"))))
-	emptySelector := fixture.Pod("p", func(pod *v1.Pod) { pod.Spec.NodeSelector = map[string]string{} })
+	preferringOnly := objects.Pod("p").With(prefers(preferred(1, in("a", "1")))).Build()
+	emptySelector := objects.Pod("p").With(func(pod *v1.Pod) { pod.Spec.NodeSelector = map[string]string{} }).Build()
 
 	tests := []struct {
 		name  string
@@ -102,11 +103,11 @@ func TestPreFilter(t *testing.T) {
 		want  *fwk.Status
 		nodes sets.Set[string]
 	}{
-		{name: "nothing required: skip", pod: fixture.Pod("p"), want: skip},
+		{name: "nothing required: skip", pod: objects.Pod("p").Build(), want: skip},
 		{name: "only a preference: skip", pod: preferringOnly, want: skip},
 		{name: "empty but present selector: no skip", pod: emptySelector},
 		{name: "node selector", pod: selecting("a", "1")},
-		{name: "only affinity added by the profile", pod: fixture.Pod("p"), added: added(term(in("a", "1")))},
+		{name: "only affinity added by the profile", pod: objects.Pod("p").Build(), added: added(term(in("a", "1")))},
 		{name: "no terms", pod: requiring()},
 		{name: "expressions name no nodes", pod: requiring(term(in("a", "1")))},
 		{name: "one term with one field", pod: requiring(fields(nameIn("a"))), nodes: sets.New("a")},
@@ -143,21 +144,21 @@ func TestFilterWithAddedAffinity(t *testing.T) {
 		labels map[string]string
 		want   *fwk.Status
 	}{
-		{"matches, pod wants nothing", added(term(in("zone", "x"))), fixture.Pod("p"), labels("zone", "x"), nil},
-		{"does not match", added(term(in("zone", "x"))), fixture.Pod("p"), labels("zone", "y"), enforced},
-		{"by name", added(fields(nameIn("n"))), fixture.Pod("p"), nil, nil},
-		{"by another name", added(fields(nameIn("other"))), fixture.Pod("p"), nil, enforced},
+		{"matches, pod wants nothing", added(term(in("zone", "x"))), objects.Pod("p").Build(), labels("zone", "x"), nil},
+		{"does not match", added(term(in("zone", "x"))), objects.Pod("p").Build(), labels("zone", "y"), enforced},
+		{"by name", added(fields(nameIn("n"))), objects.Pod("p").Build(), nil, nil},
+		{"by another name", added(fields(nameIn("other"))), objects.Pod("p").Build(), nil, enforced},
 		{"both match", added(term(in("zone", "x"))), selecting("a", "1"), labels("zone", "x", "a", "1"), nil},
 		{"only the profile's matches", added(term(in("zone", "x"))), selecting("a", "1"), labels("zone", "x"), notPod()},
 		{"only the pod's matches", added(term(in("zone", "x"))), selecting("a", "1"), labels("a", "1"), enforced},
 		{"only preferred terms are added", &v1.NodeAffinity{
 			PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{preferred(1, in("zone", "x"))},
-		}, fixture.Pod("p"), nil, nil},
+		}, objects.Pod("p").Build(), nil, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			pl := newPlugin(t, tt.added)
-			nodeInfo := fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(tt.labels)))
+			nodeInfo := fixture.NodeInfo(objects.Node("n").With(func(node *v1.Node) { node.Labels = tt.labels }).Build())
 			fixture.CheckStatus(t, pl.Filter(t.Context(), framework.NewCycleState(), tt.pod, nodeInfo), tt.want)
 		})
 	}
@@ -166,7 +167,7 @@ func TestFilterWithAddedAffinity(t *testing.T) {
 func TestFilterDoesNotAllocate(t *testing.T) {
 	pl, state, ctx := newPlugin(t, nil), framework.NewCycleState(), t.Context()
 	pod := selecting("a", "1")
-	nodeInfo := fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(labels("a", "1"))))
+	nodeInfo := fixture.NodeInfo(objects.Node("n").Label("a", "1").Build())
 	pl.PreFilter(ctx, state, pod, nil)
 	if allocs := testing.AllocsPerRun(100, func() { pl.Filter(ctx, state, pod, nodeInfo) }); allocs != 0 {
 		t.Errorf("a passing filter allocates %v times", allocs)
@@ -175,8 +176,8 @@ func TestFilterDoesNotAllocate(t *testing.T) {
 
 func BenchmarkFilter(b *testing.B) {
 	ctx := b.Context()
-	matching := fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(labels("a", "1"))))
-	other := fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(labels("a", "2"))))
+	matching := fixture.NodeInfo(objects.Node("n").Label("a", "1").Build())
+	other := fixture.NodeInfo(objects.Node("n").Label("a", "2").Build())
 	for _, bb := range []struct {
 		name string
 		pod  *v1.Pod

@@ -10,7 +10,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestNew(t *testing.T) {
@@ -111,11 +111,13 @@ func affinityOf(pod *v1.Pod) *v1.NodeAffinity {
 	return pod.Spec.Affinity.NodeAffinity
 }
 
-func requiring(terms ...v1.NodeSelectorTerm) *v1.Pod { return fixture.Pod("p", requires(terms...)) }
+func requiring(terms ...v1.NodeSelectorTerm) *v1.Pod {
+	return objects.Pod("p").With(requires(terms...)).Build()
+}
 
 // selecting returns a pod with a node selector, given as pairs, and with the changes among the arguments.
 func selecting(args ...any) *v1.Pod {
-	pod := fixture.Pod("p")
+	pod := objects.Pod("p").Build()
 	var pairs []string
 	for _, arg := range args {
 		switch arg := arg.(type) {

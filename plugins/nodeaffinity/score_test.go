@@ -12,10 +12,11 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestPreScore(t *testing.T) {
-	invalid := fixture.Pod("p", prefers(preferred(1, expr("a", "Near", "1"))))
+	invalid := objects.Pod("p").With(prefers(preferred(1, expr("a", "Near", "1")))).Build()
 	preferNothing := &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{}}
 	preferZone := &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{preferred(1, in("zone", "x"))}}
 	tests := []struct {
@@ -24,12 +25,12 @@ func TestPreScore(t *testing.T) {
 		added *v1.NodeAffinity
 		want  fwk.Code
 	}{
-		{"nothing preferred: skip", fixture.Pod("p"), nil, fwk.Skip},
+		{"nothing preferred: skip", objects.Pod("p").Build(), nil, fwk.Skip},
 		{"only required terms: skip", requiring(term(in("a", "1"))), nil, fwk.Skip},
-		{"empty list of the profile: skip", fixture.Pod("p"), preferNothing, fwk.Skip},
-		{"empty list of the pod: no skip", fixture.Pod("p", prefers([]v1.PreferredSchedulingTerm{}...)), nil, fwk.Success},
-		{"pod prefers", fixture.Pod("p", prefers(preferred(1, in("a", "1")))), nil, fwk.Success},
-		{"profile prefers", fixture.Pod("p"), preferZone, fwk.Success},
+		{"empty list of the profile: skip", objects.Pod("p").Build(), preferNothing, fwk.Skip},
+		{"empty list of the pod: no skip", objects.Pod("p").With(prefers([]v1.PreferredSchedulingTerm{}...)).Build(), nil, fwk.Success},
+		{"pod prefers", objects.Pod("p").With(prefers(preferred(1, in("a", "1")))).Build(), nil, fwk.Success},
+		{"profile prefers", objects.Pod("p").Build(), preferZone, fwk.Success},
 		{"parse error", invalid, nil, fwk.Error},
 	}
 	for _, tt := range tests {
@@ -43,18 +44,18 @@ func TestPreScore(t *testing.T) {
 }
 
 func TestScore(t *testing.T) {
-	onePreference := fixture.Pod("p", prefers(preferred(2, in("a", "1"))))
-	several := fixture.Pod("p", prefers(
+	onePreference := objects.Pod("p").With(prefers(preferred(2, in("a", "1")))).Build()
+	several := objects.Pod("p").With(prefers(
 		preferred(5, in("a", "1")), preferred(3, in("b", "2")), preferred(4, in("a", "1"), in("c", "3")),
-	))
-	worthless := fixture.Pod("p", prefers(
+	)).Build()
+	worthless := objects.Pod("p").With(prefers(
 		preferred(0, in("a", "1")), v1.PreferredSchedulingTerm{Weight: 7}, preferred(1, in("b", "2")),
-	))
+	)).Build()
 	profile := &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{preferred(6, in("zone", "x"))}}
 	nodes := []*v1.Node{
-		fixture.Node("n1", fixture.NodeLabels(labels("a", "1"))),
-		fixture.Node("n2", fixture.NodeLabels(labels("b", "2", "zone", "x"))),
-		fixture.Node("n3", fixture.NodeLabels(labels("a", "1", "b", "2", "c", "3"))),
+		objects.Node("n1").Label("a", "1").Build(),
+		objects.Node("n2").Label("b", "2").Label("zone", "x").Build(),
+		objects.Node("n3").Label("a", "1").Label("b", "2").Label("c", "3").Build(),
 	}
 	tests := []struct {
 		name       string
@@ -65,8 +66,8 @@ func TestScore(t *testing.T) {
 		{"one preference", onePreference, nil, []int64{2, 0, 2}, []int64{100, 0, 100}},
 		{"weights of matching terms add up", several, nil, []int64{5, 3, 12}, []int64{41, 25, 100}},
 		{"zero weights and empty terms count nothing", worthless, nil, []int64{0, 1, 1}, []int64{0, 100, 100}},
-		{"no node matches", fixture.Pod("p", prefers(preferred(1, in("a", "9")))), nil, []int64{0, 0, 0}, []int64{0, 0, 0}},
-		{"added affinity only", fixture.Pod("p"), profile, []int64{0, 6, 0}, []int64{0, 100, 0}},
+		{"no node matches", objects.Pod("p").With(prefers(preferred(1, in("a", "9")))).Build(), nil, []int64{0, 0, 0}, []int64{0, 0, 0}},
+		{"added affinity only", objects.Pod("p").Build(), profile, []int64{0, 6, 0}, []int64{0, 100, 0}},
 		{"added affinity and the pod's", several, profile, []int64{5, 9, 12}, []int64{41, 75, 100}},
 	}
 	for _, tt := range tests {
@@ -101,8 +102,8 @@ func TestScore(t *testing.T) {
 }
 
 func TestScoreParseErrorWithoutPreScore(t *testing.T) {
-	invalid := fixture.Pod("p", prefers(preferred(1, expr("a", "Near", "1"))))
-	_, status := newPlugin(t, nil).Score(t.Context(), framework.NewCycleState(), invalid, fixture.NodeInfo(fixture.Node("n")))
+	invalid := objects.Pod("p").With(prefers(preferred(1, expr("a", "Near", "1")))).Build()
+	_, status := newPlugin(t, nil).Score(t.Context(), framework.NewCycleState(), invalid, fixture.NodeInfo(objects.Node("n").Build()))
 	if !status.IsError() {
 		t.Errorf("got status %v, want Error", status.Code())
 	}

@@ -12,6 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestSignPod(t *testing.T) {
@@ -50,16 +51,16 @@ func TestHintClass(t *testing.T) {
 		a, b  *v1.Pod
 		alike bool
 	}{
-		{"nothing", fixture.Pod("a"), fixture.Pod("b"), true},
+		{"nothing", objects.Pod("a").Build(), objects.Pod("b").Build(), true},
 		{"same selector", selecting("a", "1", "b", "2"), selecting("b", "2", "a", "1"), true},
 		{"same required terms", requiring(term(in("a", "1"))), requiring(term(in("a", "1"))), true},
 		{
 			"preferences don't count", requiring(term(in("a", "1"))),
-			fixture.Pod("b", requires(term(in("a", "1"))), prefers(preferred(1, in("c", "1")))), true,
+			objects.Pod("b").With(requires(term(in("a", "1")))).With(prefers(preferred(1, in("c", "1")))).Build(), true,
 		},
 		{"other selector", selecting("a", "1"), selecting("a", "2"), false},
 		{"other required terms", requiring(term(in("a", "1"))), requiring(term(in("a", "2"))), false},
-		{"no required terms are not the same as no requirement", requiring(), fixture.Pod("b", prefers()), false},
+		{"no required terms are not the same as no requirement", requiring(), objects.Pod("b").With(prefers()).Build(), false},
 	}
 	pl := newPlugin(t, nil)
 	for _, tt := range tests {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestFilterBatchIsAsFilter(t *testing.T) {
@@ -43,9 +44,9 @@ func TestFilterBatchWithManyResources(t *testing.T) {
 			offered = append(offered, name, fmt.Sprint(i%5))
 		}
 	}
-	infos := []*framework.NodeInfo{fixture.NodeInfo(fixture.Node("n", fixture.Allocatable(append(offered, "pods", "1")...)))}
+	infos := []*framework.NodeInfo{fixture.NodeInfo(objects.Node("n").Allocatable(append(offered, "pods", "1")...).Build())}
 	for count := range len(asked)/2 + 1 {
-		checkFilterBatch(t, newPlugin(t, nil, nil), fixture.Pod("p", fixture.Container(asked[:2*count]...)), infos)
+		checkFilterBatch(t, newPlugin(t, nil, nil), objects.Pod("p").Container("a", asked[:2*count]...).Build(), infos)
 	}
 }
 

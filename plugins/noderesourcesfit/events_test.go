@@ -14,19 +14,20 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestHintAfterPodDeleted(t *testing.T) {
-	nominated := fixture.Pod("d", func(pod *v1.Pod) { pod.Status.NominatedNodeName = "n" })
+	nominated := objects.Pod("d").With(func(pod *v1.Pod) { pod.Status.NominatedNodeName = "n" }).Build()
 	tests := []struct {
 		name    string
 		deleted *v1.Pod
 		want    fwk.QueueingHint
 	}{
-		{"unscheduled", fixture.Pod("d", fixture.Container("cpu", "1")), fwk.QueueSkip},
+		{"unscheduled", objects.Pod("d").Container("a", "cpu", "1").Build(), fwk.QueueSkip},
 		{"nominated", nominated, fwk.Queue},
-		{"assigned", fixture.Pod("d", fixture.OnNode("n"), fixture.Container("cpu", "1")), fwk.Queue},
-		{"assigned, without requests", fixture.Pod("d", fixture.OnNode("n")), fwk.Queue},
+		{"assigned", objects.Pod("d").Node("n").Container("a", "cpu", "1").Build(), fwk.Queue},
+		{"assigned, without requests", objects.Pod("d").Node("n").Build(), fwk.Queue},
 	}
 	hint := fixture.Hint(t, newPlugin(t, nil, nil), fwk.AssignedPod, fwk.Delete)
 	for _, tt := range tests {
@@ -40,7 +41,7 @@ func TestHintAfterPodDeleted(t *testing.T) {
 }
 
 func TestHintAfterNodeChange(t *testing.T) {
-	offering := func(pairs ...string) *v1.Node { return fixture.Node("n", fixture.Allocatable(pairs...)) }
+	offering := func(pairs ...string) *v1.Node { return objects.Node("n").Allocatable(pairs...).Build() }
 	small := offering("cpu", "1", "memory", "1Gi", "pods", "10")
 	big := offering("cpu", "4", "memory", "4Gi", "pods", "10")
 	tests := []struct {
@@ -51,7 +52,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 	}{
 		{"add: fits", requests("cpu", "2"), nil, big, fwk.Queue},
 		{"add: does not fit the empty node", requests("cpu", "2"), nil, small, fwk.QueueSkip},
-		{"add: no pods allowed", requests("cpu", "2"), nil, offering("cpu", "4"), fwk.QueueSkip},
+		{"add: no pods allowed", requests("cpu", "2"), nil, offering("cpu", "4", "pods", "0"), fwk.QueueSkip},
 		{"add: lacks the extended resource", requests(gpu, "1"), nil, big, fwk.QueueSkip},
 		{"add: nothing requested", requests(), nil, small, fwk.Queue},
 		{"update: fits now", requests("cpu", "2"), small, big, fwk.Queue},
@@ -157,13 +158,13 @@ func TestHintAfterDeviceClassChange(t *testing.T) {
 
 func TestHintAfterPodShrunk(t *testing.T) {
 	running := func(requests ...string) *v1.Pod {
-		return fixture.Pod("r", fixture.OnNode("n"), fixture.Container(requests...))
+		return objects.Pod("r").Node("n").Container("a", requests...).Build()
 	}
 	// The container still runs with what it had, whatever the spec says.
 	notYetResized := running("cpu", "1")
 	notYetResized.Status.ContainerStatuses = []v1.ContainerStatus{{
-		Name: "c0", AllocatedResources: fixture.Resources("cpu", "2"),
-		Resources: &v1.ResourceRequirements{Requests: fixture.Resources("cpu", "2")},
+		Name: "a", AllocatedResources: objects.Resources("cpu", "2"),
+		Resources: &v1.ResourceRequirements{Requests: objects.Resources("cpu", "2")},
 	}}
 	tests := []struct {
 		name     string

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 const (
@@ -24,10 +25,10 @@ func node(more ...string) *v1.Node {
 	offered := append([]string{
 		"cpu", "10", "memory", "20Gi", "ephemeral-storage", "32Gi", "pods", "32", gpu, "5", huge, "1Gi",
 	}, more...)
-	return fixture.Node("n", fixture.Allocatable(offered...))
+	return objects.Node("n").Allocatable(offered...).Build()
 }
 
-func requests(pairs ...string) *v1.Pod { return fixture.Pod("p", fixture.Container(pairs...)) }
+func requests(pairs ...string) *v1.Pod { return objects.Pod("p").Container("a", pairs...).Build() }
 
 func unschedulable(reasons ...string) *fwk.Status {
 	return fwk.NewStatus(fwk.Unschedulable, reasons...)
@@ -105,39 +106,39 @@ func TestFilterContainersAddUp(t *testing.T) {
 	runFilterCases(t, nil, nil, node(), []filterCase{
 		{
 			"init container above the sum",
-			fixture.Pod("p", fixture.InitContainer("cpu", "6"), fixture.Container("cpu", "1"), fixture.Container("cpu", "1")),
+			objects.Pod("p").InitContainer("init", "cpu", "6").Container("a", "cpu", "1").Container("b", "cpu", "1").Build(),
 			requests("cpu", "5"), unschedulable("Insufficient cpu"),
 		},
 		{
 			"init containers are not added up",
-			fixture.Pod("p", fixture.InitContainer("cpu", "5"), fixture.InitContainer("cpu", "5"), fixture.Container("cpu", "1")),
+			objects.Pod("p").InitContainer("init", "cpu", "5").InitContainer("init", "cpu", "5").Container("a", "cpu", "1").Build(),
 			requests("cpu", "5"), nil,
 		},
 		{
 			"containers are added up",
-			fixture.Pod("p", fixture.InitContainer("cpu", "1"), fixture.Container("cpu", "3"), fixture.Container("cpu", "3")),
+			objects.Pod("p").InitContainer("init", "cpu", "1").Container("a", "cpu", "3").Container("b", "cpu", "3").Build(),
 			requests("cpu", "5"), unschedulable("Insufficient cpu"),
 		},
 		{
 			"sidecars are added to containers",
-			fixture.Pod("p", fixture.Sidecar("cpu", "3"), fixture.Container("cpu", "3")), requests("cpu", "5"),
+			objects.Pod("p").Sidecar("sidecar", "cpu", "3").Container("a", "cpu", "3").Build(), requests("cpu", "5"),
 			unschedulable("Insufficient cpu"),
 		},
 		{
 			"sidecars are added to later init containers",
-			fixture.Pod("p", fixture.Sidecar("cpu", "3"), fixture.InitContainer("cpu", "3"), fixture.Container("cpu", "1")),
+			objects.Pod("p").Sidecar("sidecar", "cpu", "3").InitContainer("init", "cpu", "3").Container("a", "cpu", "1").Build(),
 			requests("cpu", "5"), unschedulable("Insufficient cpu"),
 		},
 		{
 			"sidecars are not added to earlier init containers",
-			fixture.Pod("p", fixture.InitContainer("cpu", "5"), fixture.Sidecar("cpu", "3"), fixture.Container("cpu", "1")),
+			objects.Pod("p").InitContainer("init", "cpu", "5").Sidecar("sidecar", "cpu", "3").Container("a", "cpu", "1").Build(),
 			requests("cpu", "5"), nil,
 		},
 		{
-			"overhead", fixture.Pod("p", fixture.Container("cpu", "5"), fixture.Overhead("cpu", "1m")),
+			"overhead", objects.Pod("p").Container("a", "cpu", "5").Overhead("cpu", "1m").Build(),
 			requests("cpu", "5"), unschedulable("Insufficient cpu"),
 		},
-		{"overhead fits", fixture.Pod("p", fixture.Container("cpu", "4"), fixture.Overhead("cpu", "1")), requests("cpu", "5"), nil},
+		{"overhead fits", objects.Pod("p").Container("a", "cpu", "4").Overhead("cpu", "1").Build(), requests("cpu", "5"), nil},
 	})
 }
 
@@ -148,7 +149,7 @@ func TestFilterScalarResources(t *testing.T) {
 		{"extended resource, more than the node has", requests(gpu, "6"), nil, unresolvable("Insufficient " + gpu)},
 		{
 			"extended resource of init containers",
-			fixture.Pod("p", fixture.InitContainer(gpu, "3"), fixture.Container(gpu, "1")), requests(gpu, "3"),
+			objects.Pod("p").InitContainer("init", gpu, "3").Container("a", gpu, "1").Build(), requests(gpu, "3"),
 			unschedulable("Insufficient " + gpu),
 		},
 		{"unknown extended resource", requests("example.com/unknown", "1"), nil, unresolvable("Insufficient example.com/unknown")},
@@ -170,33 +171,33 @@ func TestFilterPodLevelRequests(t *testing.T) {
 	runFilterCases(t, nil, nil, node(), []filterCase{
 		{
 			"pod-level cpu replaces the containers'",
-			fixture.Pod("p", fixture.Container("cpu", "1"), fixture.PodLevel("cpu", "6")), requests("cpu", "5"),
+			objects.Pod("p").Container("a", "cpu", "1").PodRequests("cpu", "6").Build(), requests("cpu", "5"),
 			unschedulable("Insufficient cpu"),
 		},
 		{
 			"pod-level memory may be less than the containers'",
-			fixture.Pod("p", fixture.Container("memory", "11Gi"), fixture.PodLevel("memory", "1Gi")),
+			objects.Pod("p").Container("a", "memory", "11Gi").PodRequests("memory", "1Gi").Build(),
 			requests("memory", "10Gi"), nil,
 		},
 		{
-			"pod-level huge pages", fixture.Pod("p", fixture.Container(), fixture.PodLevel(huge, "1Gi")),
+			"pod-level huge pages", objects.Pod("p").Container("a").PodRequests(huge, "1Gi").Build(),
 			requests(huge, "512Mi"), unschedulable("Insufficient " + huge),
 		},
 		{
 			"pod-level requests leave other resources alone",
-			fixture.Pod("p", fixture.Container("memory", "11Gi"), fixture.PodLevel("cpu", "1")),
+			objects.Pod("p").Container("a", "memory", "11Gi").PodRequests("cpu", "1").Build(),
 			requests("memory", "10Gi"), unschedulable("Insufficient memory"),
 		},
 		{
 			"pod-level requests of a pod on the node", requests("cpu", "5"),
-			fixture.Pod("other", fixture.Container("cpu", "1"), fixture.PodLevel("cpu", "6")),
+			objects.Pod("other").Container("a", "cpu", "1").PodRequests("cpu", "6").Build(),
 			unschedulable("Insufficient cpu"),
 		},
 	})
 }
 
 func TestFilterPodCount(t *testing.T) {
-	full := fixture.Node("n", fixture.Allocatable("cpu", "10", "memory", "20Gi", "pods", "1"))
+	full := objects.Node("n").Allocatable("cpu", "10", "memory", "20Gi", "pods", "1").Build()
 	runFilterCases(t, nil, nil, full, []filterCase{
 		{"room for one", requests("cpu", "1"), nil, nil},
 		{"full", requests("cpu", "1"), requests("cpu", "1"), unschedulable("Too many pods")},
@@ -206,7 +207,7 @@ func TestFilterPodCount(t *testing.T) {
 			unschedulable("Too many pods", "Insufficient cpu"),
 		},
 	})
-	none := fixture.Node("n", fixture.Allocatable("cpu", "10"))
+	none := objects.Node("n").Allocatable("cpu", "10", "pods", "0").Build()
 	runFilterCases(t, nil, nil, none, []filterCase{
 		{"a node for no pods is not forever", requests("cpu", "1"), nil, unschedulable("Too many pods")},
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // scoreCase is one pod on one node with at most one other pod, and the score that follows from the rules by hand.
@@ -30,7 +31,7 @@ func runScoreCases(t *testing.T, tests []scoreCase) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			pl, state := newPlugin(t, tt.args, nil), framework.NewCycleState()
-			nodeInfo := fixture.NodeInfo(fixture.Node("n", fixture.Allocatable(tt.node...)))
+			nodeInfo := fixture.NodeInfo(objects.Node("n").Allocatable(tt.node...).Build())
 			if tt.onNode != nil {
 				nodeInfo.AddPod(tt.onNode)
 			}
@@ -96,24 +97,24 @@ func TestScoreLeastAllocated(t *testing.T) {
 		// Score looks at the containers, not at the pod: 1000m of 4000m is 75. Without a memory request 200Mi of 400Mi is 50; 62.
 		{
 			"pod-level requests don't count for the pod itself", nil,
-			fixture.Pod("p", fixture.Container("cpu", "1"), fixture.PodLevel("cpu", "3")),
+			objects.Pod("p").Container("a", "cpu", "1").PodRequests("cpu", "3").Build(),
 			[]string{"cpu", "4", "memory", "400Mi"}, nil, 62,
 		},
 		// The other pod counts 3000m by its pod-level request, and 0 bytes; cpu (4-3-1)/4 = 0, memory 100; 50.
 		{
 			"pod-level requests count for pods on the node", nil, requests("cpu", "1", "memory", "0"),
 			[]string{"cpu", "4", "memory", "400Mi"},
-			fixture.Pod("o", fixture.Container("cpu", "1", "memory", "0"), fixture.PodLevel("cpu", "3")), 50,
+			objects.Pod("o").Container("a", "cpu", "1", "memory", "0").PodRequests("cpu", "3").Build(), 50,
 		},
 		// Ordinary init containers: max(3, 1) = 3 of 4: 25. Overhead adds 1000 bytes to 4000: 50. 37.
 		{
 			"init containers and overhead", nil,
-			fixture.Pod("p", fixture.InitContainer("cpu", "3", "memory", "0"), fixture.Container("cpu", "1", "memory", "4000"), fixture.Overhead("memory", "1000")),
+			objects.Pod("p").InitContainer("init", "cpu", "3", "memory", "0").Container("a", "cpu", "1", "memory", "4000").Overhead("memory", "1000").Build(),
 			[]string{"cpu", "4", "memory", "10000"}, nil, 37,
 		},
 		// Nothing of this pod is at its default; two containers without requests count 200m: (1000-200)*100/1000 = 80; memory 400Mi of 800Mi: 50; 65.
 		{
-			"defaults count for every container", nil, fixture.Pod("p", fixture.Container(), fixture.Container()),
+			"defaults count for every container", nil, objects.Pod("p").Container("a").Container("b").Build(),
 			[]string{"cpu", "1", "memory", "800Mi"}, nil, 65,
 		},
 	})
@@ -232,8 +233,8 @@ func TestScoreShape(t *testing.T) {
 
 func TestScorePlacement(t *testing.T) {
 	nodes := []fwk.NodeInfo{
-		fixture.NodeInfo(fixture.Node("a", fixture.Allocatable("cpu", "4", "memory", "1000", gpu, "4")), requests("cpu", "2", "memory", "0", gpu, "3")),
-		fixture.NodeInfo(fixture.Node("b", fixture.Allocatable("cpu", "6", "memory", "3000"))),
+		fixture.NodeInfo(objects.Node("a").Allocatable("cpu", "4", "memory", "1000", gpu, "4").Build(), requests("cpu", "2", "memory", "0", gpu, "3")),
+		fixture.NodeInfo(objects.Node("b").Allocatable("cpu", "6", "memory", "3000").Build()),
 	}
 	group := func(pods ...*v1.Pod) *fwk.PodGroupAssignments {
 		placement := &fwk.PodGroupAssignments{Placement: &fwk.Placement{Nodes: nodes}}

@@ -120,18 +120,18 @@ func TestBudgetsOfVictims(t *testing.T) {
 	tests := []struct {
 		name    string
 		pod     *v1.Pod
-		cluster objects
+		cluster list
 		found   []string
 		victims string
 	}{
 		{
 			"enough left", pod("p", 10, "2"),
-			objects{node("a", "2"), pod("v", 1, "2", labelled("x"), on("a")), budget("b", "x", 1)},
+			list{node("a", "2"), pod("v", 1, "2", labelled("x"), on("a")), budget("b", "x", 1)},
 			[]string{"a: v"}, "v",
 		},
 		{
 			"not enough left: it is exceeded if there is no other way", pod("p", 10, "2"),
-			objects{
+			list{
 				node("a", "2"), pod("v", 2, "1", labelled("x"), on("a")), pod("w", 1, "1", labelled("x"), on("a")),
 				budget("b", "x", 1),
 			},
@@ -139,12 +139,12 @@ func TestBudgetsOfVictims(t *testing.T) {
 		},
 		{
 			"a disrupted pod has left the budget", pod("p", 10, "2"),
-			objects{node("a", "2"), pod("v", 1, "2", labelled("x"), on("a")), budget("b", "x", 0, disrupted("v"))},
+			list{node("a", "2"), pod("v", 1, "2", labelled("x"), on("a")), budget("b", "x", 0, disrupted("v"))},
 			[]string{"a: v"}, "v",
 		},
 		{
 			"a pod whose budget is exceeded is spared before more important ones", pod("p", 10, "1"),
-			objects{
+			list{
 				node("a", "2"), pod("v", 1, "1", labelled("x"), on("a")), pod("w", 5, "1", on("a")),
 				budget("b", "x", 0),
 			},
@@ -152,7 +152,7 @@ func TestBudgetsOfVictims(t *testing.T) {
 		},
 		{
 			"victims of both kinds are listed by importance", pod("p", 10, "3"),
-			objects{
+			list{
 				node("a", "3"), pod("v1", 1, "1", labelled("x"), on("a")), pod("v3", 3, "1", on("a")), pod("v2", 2, "1", labelled("x"), on("a")),
 				budget("b", "x", 1),
 			},
@@ -160,7 +160,7 @@ func TestBudgetsOfVictims(t *testing.T) {
 		},
 		{
 			"a node within the budgets is preferred, whatever the priorities", pod("p", 10, "1"),
-			objects{
+			list{
 				node("a", "1"), pod("v", 1, "1", labelled("x"), on("a")), node("b", "1"), pod("w", 9, "1", on("b")),
 				budget("b", "x", 0),
 			},
@@ -187,7 +187,7 @@ func TestBudgetsAreTakenInOrder(t *testing.T) {
 		{Key: "app", Operator: metav1.LabelSelectorOpExists},
 	}}
 	for range 30 {
-		s := in(t, objects{
+		s := in(t, list{
 			preemptor, node("a", "2"), pod("v1", 1, "1", labelled("y"), on("a")), pod("v2", 2, "1", labelled("x"), on("a")),
 			budget("first", "x", 0), budget("second", "", 1, selecting(everybody)),
 		})

@@ -42,7 +42,7 @@ func (f *countingFilter) AppendFilterKey(key []byte, _ fwk.CycleState, _ *v1.Pod
 type history struct {
 	random    *rand.Rand
 	nodes     fixture.IndexedNodes
-	world     *fixture.World
+	cluster   *fixture.Cluster
 	filter    *countingFilter
 	nominated map[string][]*v1.Pod
 	plain     *preemption.Evaluator
@@ -55,7 +55,7 @@ func newHistory(t *testing.T, seed uint64, preemptors []*v1.Pod, budgets ...*pol
 	h := &history{
 		random: rand.New(rand.NewPCG(seed, 3)), filter: &countingFilter{}, nominated: map[string][]*v1.Pod{},
 	}
-	all := objects{}
+	all := list{}
 	for _, p := range preemptors {
 		all = append(all, p)
 	}
@@ -64,18 +64,18 @@ func newHistory(t *testing.T, seed uint64, preemptors []*v1.Pod, budgets ...*pol
 	}
 	plugins := registry()
 	plugins["Counting"] = factoryOf(h.filter)
-	h.world = fixture.NewWorld(t, fixture.WorldOptions{
+	h.cluster = fixture.NewCluster(t, fixture.ClusterOptions{
 		Objects: all, Client: fake.NewClientset(), Registry: plugins, Plugins: []string{"NodePorts", "NodeResourcesFit", "Counting"},
 		Parallelism: 1, Go: drop, Nominated: h.nominated, Snapshot: &h.nodes, Seed: seed,
 	})
 	build := func(hooks preemption.Hooks) *preemption.Evaluator {
-		e, err := preemption.NewEvaluator(preemption.Options{PluginName: "Test", Handle: h.world.Framework, Hooks: hooks})
+		e, err := preemption.NewEvaluator(preemption.Options{PluginName: "Test", Handle: h.cluster.Framework, Hooks: hooks})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return e
 	}
-	options := preemption.HooksOptions{Handle: h.world.Framework, MinCandidateNodesPercentage: 50, MinCandidateNodesAbsolute: 2}
+	options := preemption.HooksOptions{Handle: h.cluster.Framework, MinCandidateNodesPercentage: 50, MinCandidateNodesAbsolute: 2}
 	h.plain = build(ownHooks{preemption.NewDefaultHooks(options)})
 	h.fast = build(preemption.NewDefaultHooks(options))
 	for n := range 8 {
@@ -125,14 +125,14 @@ func (h *history) edit(t *testing.T, name string, change func(*framework.NodeInf
 // preempt asks an evaluator, and describes what it says.
 func (h *history) preempt(t *testing.T, e *preemption.Evaluator, preemptor *v1.Pod) string {
 	state := framework.NewCycleState()
-	if _, status, _ := h.world.RunPreFilterPlugins(t.Context(), state, preemptor); !status.IsSuccess() {
+	if _, status, _ := h.cluster.RunPreFilterPlugins(t.Context(), state, preemptor); !status.IsSuccess() {
 		t.Fatal(status)
 	}
 	all, _ := h.nodes.List()
 	which := make([]int32, len(all))
 	statuses := []*fwk.Status{fwk.NewStatus(fwk.Unschedulable, "no room")}
 	for i, node := range all {
-		if !h.world.RunFilterPluginsWithNominatedPods(t.Context(), state, preemptor, node).IsSuccess() {
+		if !h.cluster.RunFilterPluginsWithNominatedPods(t.Context(), state, preemptor, node).IsSuccess() {
 			which[i] = 1
 		}
 	}

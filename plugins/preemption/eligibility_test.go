@@ -64,11 +64,11 @@ func TestEligibility(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			all := objects{tt.pod, node("a", "1")}
+			all := list{tt.pod, node("a", "1")}
 			if tt.victim != nil {
 				all = append(all, tt.victim)
 			}
-			s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{Objects: all}, hooks: tt.hooks})
+			s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{Objects: all}, hooks: tt.hooks})
 			eligible, reason := s.hooks.PodEligibleToPreemptOthers(t.Context(), tt.pod, tt.status)
 			if eligible != (tt.want == "") || reason != tt.want {
 				t.Errorf("got %t, %q; want %t, %q", eligible, reason, tt.want == "", tt.want)
@@ -80,7 +80,7 @@ func TestEligibility(t *testing.T) {
 // A pod that is not eligible keeps the node that is nominated for it, and nothing is evicted.
 func TestNotEligible(t *testing.T) {
 	preemptor := pod("p", 10, "1", nominatedFor("a"))
-	s := in(t, objects{
+	s := in(t, list{
 		preemptor, node("a", "1"), node("b", "1"), pod("w", 1, "1", on("b")),
 		pod("v", 1, "1", on("a"), terminating, condition(v1.ConditionTrue, v1.PodReasonPreemptionByScheduler)),
 	})
@@ -94,12 +94,12 @@ func TestNotEligible(t *testing.T) {
 // The status of the nominated node is that which Filter gave, and the pod is the one that the informer has.
 func TestEligibilityOfTheLatestPod(t *testing.T) {
 	old, current := pod("p", 10, "1"), pod("p", 10, "1", never)
-	s := in(t, objects{current, node("a", "1"), pod("v", 1, "1", on("a"))})
+	s := in(t, list{current, node("a", "1"), pod("v", 1, "1", on("a"))})
 	state, statuses := s.Filter(t, old)
 	_, status := s.evaluator.Preempt(t.Context(), state, old, statuses)
 	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable, "not eligible due to preemptionPolicy=Never."))
 
-	s = in(t, objects{node("a", "1")})
+	s = in(t, list{node("a", "1")})
 	_, status = s.evaluator.Preempt(t.Context(), framework.NewCycleState(), old, framework.NewDefaultNodeToStatus())
 	if !status.IsError() {
 		t.Errorf("got status %v for a pod that is gone, want Error", status.Code())

@@ -41,16 +41,16 @@ func TestNewEvaluator(t *testing.T) {
 // Without a client nothing can be evicted; the pod is tried again instead of the scheduler failing.
 func TestNoClient(t *testing.T) {
 	preemptor := pod("p", 10, "1")
-	all := objects{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))}
-	world := fixture.NewWorld(t, fixture.WorldOptions{
+	all := list{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))}
+	cluster := fixture.NewCluster(t, fixture.ClusterOptions{
 		Objects: all, Registry: registry(), Plugins: filters(), Go: func(task func()) { task() },
 	})
 	for synchronous, want := range map[bool]fwk.Code{false: fwk.Success, true: fwk.Error} {
-		evaluator, err := preemption.NewEvaluator(preemption.Options{PluginName: "Test", Handle: world.Framework, Synchronous: synchronous})
+		evaluator, err := preemption.NewEvaluator(preemption.Options{PluginName: "Test", Handle: cluster.Framework, Synchronous: synchronous})
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, statuses := world.Filter(t, preemptor)
+		state, statuses := cluster.Filter(t, preemptor)
 		_, status := evaluator.Preempt(silent(t), state, preemptor, statuses)
 		if status.Code() != want {
 			t.Errorf("synchronous %t: got status %v %q, want %v", synchronous, status.Code(), status.Message(), want)
@@ -59,7 +59,7 @@ func TestNoClient(t *testing.T) {
 			t.Errorf("got message %q, which does not say what to do", status.Message())
 		}
 	}
-	if got := world.Activated(); len(got) != 1 {
+	if got := cluster.Activated(); len(got) != 1 {
 		t.Errorf("activated %q, want the preemptor once", got)
 	}
 }

@@ -57,9 +57,9 @@ func (s *setup) left(t *testing.T, names ...string) []string {
 }
 
 // threeVictims returns a preemptor and a node where v3, v2 and v1 have to go for it; v1 is the last one to go.
-func threeVictims(changes ...func(*v1.Pod)) (*v1.Pod, objects) {
+func threeVictims(changes ...func(*v1.Pod)) (*v1.Pod, list) {
 	preemptor := pod("p", 10, "3")
-	all := objects{preemptor, node("a", "3"), pod("v1", 1, "1", on("a")), pod("v2", 2, "1", on("a")), pod("v3", 3, "1", on("a"))}
+	all := list{preemptor, node("a", "3"), pod("v1", 1, "1", on("a")), pod("v2", 2, "1", on("a")), pod("v3", 3, "1", on("a"))}
 	for _, change := range changes {
 		for _, object := range all[2:] {
 			change(object.(*v1.Pod))
@@ -103,7 +103,7 @@ func TestEvictionInBackground(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				preemptor, all := threeVictims()
 				var tasks []func()
-				s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
+				s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
 					Objects: all, Parallelism: 4, Go: func(task func()) { tasks = append(tasks, task) },
 				}})
 				tt.arrange(s)
@@ -157,7 +157,7 @@ func TestEvictionWithAnOrdinaryHandle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		preemptor, all := threeVictims()
 		s := in(t, all)
-		ordinary := struct{ fwk.Handle }{s.World.Framework}
+		ordinary := struct{ fwk.Handle }{s.Cluster.Framework}
 		evaluator, err := preemption.NewEvaluator(preemption.Options{PluginName: "Test", Handle: ordinary})
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +186,7 @@ func TestTerminatingVictims(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		preemptor, all := threeVictims(terminating)
 		tasks := 0
-		s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
+		s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
 			Objects: all, Go: func(func()) { tasks++ },
 			Nominated: map[string][]*v1.Pod{"a": {pod("low", 1, "1", nominatedFor("a"))}},
 		}})
@@ -210,15 +210,15 @@ func (s *setup) checkNothingToDo(t *testing.T, result *fwk.PostFilterResult, sta
 
 func TestSynchronousEviction(t *testing.T) {
 	low := pod("low", 1, "1", nominatedFor("a"))
-	newWorld := func(all objects) *setup {
-		return newSetup(t, setupOptions{synchronous: true, WorldOptions: fixture.WorldOptions{
+	newCluster := func(all list) *setup {
+		return newSetup(t, setupOptions{synchronous: true, ClusterOptions: fixture.ClusterOptions{
 			Objects: append(all, low), Nominated: map[string][]*v1.Pod{"a": {low}},
 			Go: func(func()) { t.Error("a task was started") },
 		}})
 	}
 	t.Run("success", func(t *testing.T) {
 		preemptor, all := threeVictims()
-		s := newWorld(all)
+		s := newCluster(all)
 		result, status := s.preempt(t, preemptor)
 		s.checkPreempted(t, result, status, "a", "v1 v2 v3")
 		if s.evaluator.Preempting(preemptor) || len(s.Activated()) > 0 {
@@ -230,7 +230,7 @@ func TestSynchronousEviction(t *testing.T) {
 	})
 	t.Run("failure", func(t *testing.T) {
 		preemptor, all := threeVictims()
-		s := newWorld(all)
+		s := newCluster(all)
 		s.answer("delete", "v2", errors.New("broken"))
 		result, status := s.preempt(t, preemptor)
 		if want := "preempting pod default/v2 for pod default/p: broken"; !status.IsError() || status.Message() != want || nominated(result) != "kept" {
@@ -242,7 +242,7 @@ func TestSynchronousEviction(t *testing.T) {
 	})
 	t.Run("a nomination that can't be withdrawn is no failure", func(t *testing.T) {
 		preemptor, all := threeVictims()
-		s := newWorld(all)
+		s := newCluster(all)
 		s.answer("patch", "low", errors.New("broken"))
 		result, status := s.preempt(t, preemptor)
 		s.checkPreempted(t, result, status, "a", "v1 v2 v3")
@@ -268,7 +268,7 @@ func TestPreempting(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			preemptor := pod("p", 10, "1")
-			s := in(t, objects{preemptor, node("a", "1"), last})
+			s := in(t, list{preemptor, node("a", "1"), last})
 			if s.evaluator.Preempting(preemptor) {
 				t.Error("preempting before anything began")
 			}
@@ -303,8 +303,8 @@ func TestPreempting(t *testing.T) {
 func TestPreemptingAnew(t *testing.T) {
 	preemptor := pod("p", 10, "1")
 	var tasks []func()
-	s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
-		Objects: objects{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))},
+	s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
+		Objects: list{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))},
 		Go:      func(task func()) { tasks = append(tasks, task) },
 	}})
 	s.preempt(t, preemptor)

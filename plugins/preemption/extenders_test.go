@@ -94,9 +94,9 @@ func TestExtenders(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			preemptor := pod("p", 10, "1")
 			// The priorities make a the best node, then b.
-			s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
+			s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
 				Extenders: tt.extenders,
-				Objects: objects{
+				Objects: list{
 					preemptor, node("a", "1"), pod("va", 1, "1", on("a")), node("b", "1"), pod("vb", 2, "1", on("b")),
 					node("c", "1"), pod("vc", 3, "1", on("c")), pod("other", 20, "1"),
 				},
@@ -116,9 +116,9 @@ func TestExtenders(t *testing.T) {
 
 func TestExtenderLeavesNoVictims(t *testing.T) {
 	preemptor := pod("p", 10, "1")
-	s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
+	s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
 		Extenders: []fwk.Extender{&extender{process: func(victimMap) (victimMap, error) { return victimMap{"a": nil}, nil }}},
-		Objects:   objects{preemptor, node("a", "1"), pod("va", 1, "1", on("a"))},
+		Objects:   list{preemptor, node("a", "1"), pod("va", 1, "1", on("a"))},
 	}})
 	_, status := s.preempt(t, preemptor)
 	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Error, `expected at least one victim pod on node "a"`))

@@ -15,6 +15,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
@@ -29,6 +30,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 	"github.com/rouse-scheduler/rouse/plugins/preemption"
 	"github.com/rouse-scheduler/rouse/plugins/tainttoleration"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -55,33 +57,25 @@ func filters() []string {
 	}
 }
 
-// objects is shorthand for a list of objects.
-type objects = []apiruntime.Object
+// list is shorthand for a list of objects.
+type list = []apiruntime.Object
 
 // node returns a node with room for pods and the given CPUs.
 func node(name, cpu string, changes ...func(*v1.Node)) *v1.Node {
-	all := append([]func(*v1.Node){
-		fixture.Allocatable("cpu", cpu, "memory", "64Gi", "pods", "110"),
-		fixture.NodeLabels(map[string]string{"kubernetes.io/hostname": name}),
-	}, changes...)
-	return fixture.Node(name, all...)
+	return objects.Node(name).Allocatable("cpu", cpu, "memory", "64Gi").With(changes...).Build()
 }
 
-// pod returns a pod with a priority that requests CPUs.
+// pod returns a pod with a priority that requests CPUs. Its UID, which events and patches show, is its name.
 func pod(name string, priority int32, cpu string, changes ...func(*v1.Pod)) *v1.Pod {
-	p := fixture.Pod(name, fixture.Container("cpu", cpu))
-	p.Spec.SchedulerName = "default-scheduler"
-	p.Spec.Priority = &priority
-	for _, change := range changes {
-		change(p)
-	}
-	return p
+	return objects.Pod(name).UID(types.UID(name)).Priority(priority).Requests("cpu", cpu).With(changes...).Build()
 }
 
-func on(name string) func(*v1.Pod) { return fixture.OnNode(name) }
+func on(name string) func(*v1.Pod) { return func(pod *v1.Pod) { pod.Spec.NodeName = name } }
 
 // labelled labels a pod with app=value.
-func labelled(value string) func(*v1.Pod) { return fixture.Labelled(map[string]string{"app": value}) }
+func labelled(value string) func(*v1.Pod) {
+	return func(pod *v1.Pod) { pod.Labels = map[string]string{"app": value} }
+}
 
 // started sets the start time of a pod, in minutes after some moment in the past.
 func started(minute int) func(*v1.Pod) {
@@ -143,16 +137,16 @@ func (h *recordingHooks) found() []string {
 	return lines
 }
 
-// setup is a world and an evaluator in it whose evictions are over when Preempt returns.
+// setup is a cluster and an evaluator in it whose evictions are over when Preempt returns.
 type setup struct {
-	*fixture.World
+	*fixture.Cluster
 	client    *fake.Clientset
 	hooks     *recordingHooks
 	evaluator *preemption.Evaluator
 }
 
 type setupOptions struct {
-	fixture.WorldOptions
+	fixture.ClusterOptions
 	hooks       preemption.HooksOptions
 	synchronous bool
 	// override replaces the default hooks.
@@ -177,15 +171,15 @@ func newSetup(tb testing.TB, options setupOptions) *setup {
 		options.Registry = registry()
 	}
 	options.Client = s.client
-	s.World = fixture.NewWorld(tb, options.WorldOptions)
-	options.hooks.Handle = s.World.Framework
+	s.Cluster = fixture.NewCluster(tb, options.ClusterOptions)
+	options.hooks.Handle = s.Cluster.Framework
 	s.hooks = &recordingHooks{Hooks: preemption.NewDefaultHooks(options.hooks)}
 	if options.override != nil {
 		s.hooks.Hooks = options.override(s.hooks.Hooks)
 	}
 	var err error
 	s.evaluator, err = preemption.NewEvaluator(preemption.Options{
-		PluginName: "Test", Handle: s.World.Framework, Hooks: s.hooks, Synchronous: options.synchronous,
+		PluginName: "Test", Handle: s.Cluster.Framework, Hooks: s.hooks, Synchronous: options.synchronous,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -194,8 +188,8 @@ func newSetup(tb testing.TB, options setupOptions) *setup {
 }
 
 // in is newSetup with nothing but objects.
-func in(tb testing.TB, all objects) *setup {
-	return newSetup(tb, setupOptions{WorldOptions: fixture.WorldOptions{Objects: all}})
+func in(tb testing.TB, all list) *setup {
+	return newSetup(tb, setupOptions{ClusterOptions: fixture.ClusterOptions{Objects: all}})
 }
 
 // preempt filters the nodes for a pod and then lets it preempt.

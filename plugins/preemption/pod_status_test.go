@@ -93,8 +93,8 @@ func TestDisruptionCondition(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			preemptor, victim := pod("p", 10, "1"), pod("v", 1, "1", on("a"))
 			victim.Generation, victim.Status.Conditions = 7, tt.old
-			s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
-				Objects: objects{preemptor, node("a", "1"), victim}, Clock: testclock.NewFakeClock(now),
+			s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
+				Objects: list{preemptor, node("a", "1"), victim}, Clock: testclock.NewFakeClock(now),
 			}})
 			s.preempt(t, preemptor)
 			var got map[string]any
@@ -143,7 +143,7 @@ func TestRetries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				preemptor := pod("p", 10, "1")
-				s := in(t, objects{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))})
+				s := in(t, list{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))})
 				s.answer(tt.verb, "v", tt.answers...)
 				s.preempt(t, preemptor)
 				calls := 0
@@ -166,8 +166,8 @@ func TestNominationsAreWithdrawn(t *testing.T) {
 	unwritten, elsewhere := pod("unwritten", 1, "1"), pod("elsewhere", 1, "1", nominatedFor("b"))
 	arrange := func(t *testing.T) (*setup, *v1.Pod) {
 		preemptor := pod("p", 10, "1")
-		return newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
-			Objects: objects{preemptor, node("a", "3"), pod("v", 1, "3", on("a")), low, equal, high, unwritten, elsewhere},
+		return newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
+			Objects: list{preemptor, node("a", "3"), pod("v", 1, "3", on("a")), low, equal, high, unwritten, elsewhere},
 			Nominated: map[string][]*v1.Pod{
 				"a": {low, equal, high, unwritten},
 				"b": {elsewhere},

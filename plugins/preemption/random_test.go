@@ -22,23 +22,23 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/preemption"
 )
 
-// randomWorlds is how many clusters the tests of properties look at.
-const randomWorlds = 1200
+// randomClusters is how many clusters the tests of properties look at.
+const randomClusters = 1200
 
-// randomWorld is a small cluster, as full as it gets, and a pod that wants into it. Resources and host ports are what
+// randomCluster is a small cluster, as full as it gets, and a pod that wants into it. Resources and host ports are what
 // may be in the way; evicting more pods never makes it worse.
-type randomWorld struct {
+type randomCluster struct {
 	random    *rand.Rand
 	preemptor *v1.Pod
-	all       objects
+	all       list
 	budgets   []*policyv1.PodDisruptionBudget
 	nominated map[string][]*v1.Pod
 }
 
-func newRandomWorld(seed uint64) *randomWorld {
-	w := &randomWorld{random: rand.New(rand.NewPCG(seed, 1)), nominated: map[string][]*v1.Pod{}}
+func newRandomCluster(seed uint64) *randomCluster {
+	w := &randomCluster{random: rand.New(rand.NewPCG(seed, 1)), nominated: map[string][]*v1.Pod{}}
 	w.preemptor = w.pod("p", int32(1+w.random.IntN(5)), 1+w.random.IntN(4), 80+w.random.Int32N(2))
-	w.all = objects{w.preemptor}
+	w.all = list{w.preemptor}
 	for n := range 1 + w.random.IntN(5) {
 		name := fmt.Sprintf("n%d", n)
 		cpu := 1 + w.random.IntN(6)
@@ -61,7 +61,7 @@ func newRandomWorld(seed uint64) *randomWorld {
 }
 
 // pod returns a pod of random labels and age, which may want a host port.
-func (w *randomWorld) pod(name string, priority int32, cpu int, port int32, changes ...func(*v1.Pod)) *v1.Pod {
+func (w *randomCluster) pod(name string, priority int32, cpu int, port int32, changes ...func(*v1.Pod)) *v1.Pod {
 	p := pod(name, priority, fmt.Sprint(cpu), changes...)
 	if app := w.random.IntN(3); app > 0 {
 		labelled([]string{"x", "y"}[app-1])(p)
@@ -75,9 +75,9 @@ func (w *randomWorld) pod(name string, priority int32, cpu int, port int32, chan
 	return p
 }
 
-// setup returns an evaluator in the world; start is what becomes of evictions.
-func (w *randomWorld) setup(t *testing.T, parallelism int, start func(task func())) *setup {
-	return newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
+// setup returns an evaluator in the cluster; start is what becomes of evictions.
+func (w *randomCluster) setup(t *testing.T, parallelism int, start func(task func())) *setup {
+	return newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
 		Objects: w.all, Nominated: w.nominated, Parallelism: parallelism, Plugins: []string{"NodePorts", "NodeResourcesFit"}, Go: start,
 	}})
 }
@@ -110,8 +110,8 @@ func (tr *trialOf) fitsWithout(t *testing.T, gone []*v1.Pod) bool {
 // or who could stay, and no budget is exceeded that need not be.
 func TestPropertiesOfCandidates(t *testing.T) {
 	found := 0
-	for seed := range uint64(randomWorlds) {
-		w := newRandomWorld(seed)
+	for seed := range uint64(randomClusters) {
+		w := newRandomCluster(seed)
 		s := w.setup(t, 1, drop)
 		state, statuses := s.Filter(t, w.preemptor)
 		s.evaluator.Preempt(silent(t), state, w.preemptor, statuses)
@@ -133,13 +133,13 @@ func TestPropertiesOfCandidates(t *testing.T) {
 			return
 		}
 	}
-	if found < randomWorlds/2 {
-		t.Errorf("only %d candidates in %d clusters: the test shows little", found, randomWorlds)
+	if found < randomClusters/2 {
+		t.Errorf("only %d candidates in %d clusters: the test shows little", found, randomClusters)
 	}
 }
 
 // checkCandidate returns what is wrong with the victims on a node, nil if it is no candidate.
-func (w *randomWorld) checkCandidate(t *testing.T, tr *trialOf, victims *extenderv1.Victims) []string {
+func (w *randomCluster) checkCandidate(t *testing.T, tr *trialOf, victims *extenderv1.Victims) []string {
 	t.Helper()
 	var lower []*v1.Pod
 	for _, info := range tr.node.GetPods() {
@@ -176,7 +176,7 @@ func (w *randomWorld) checkCandidate(t *testing.T, tr *trialOf, victims *extende
 }
 
 // protected returns the names of pods that exceed a budget when all given are evicted, the most important first.
-func (w *randomWorld) protected(pods []*v1.Pod) map[string]bool {
+func (w *randomCluster) protected(pods []*v1.Pod) map[string]bool {
 	sorted := slices.Clone(pods)
 	slices.SortStableFunc(sorted, func(a, b *v1.Pod) int {
 		return cmp.Or(cmp.Compare(*b.Spec.Priority, *a.Spec.Priority), cmp.Compare(minuteOf(a), minuteOf(b)))
@@ -208,7 +208,7 @@ func minuteOf(pod *v1.Pod) int64 {
 	return pod.Status.StartTime.Unix()
 }
 
-func (w *randomWorld) violations(lower, victims []*v1.Pod) int {
+func (w *randomCluster) violations(lower, victims []*v1.Pod) int {
 	protected, count := w.protected(lower), 0
 	for _, victim := range victims {
 		if protected[victim.Name] {
@@ -218,7 +218,7 @@ func (w *randomWorld) violations(lower, victims []*v1.Pod) int {
 	return count
 }
 
-func (w *randomWorld) unprotected(lower []*v1.Pod) []*v1.Pod {
+func (w *randomCluster) unprotected(lower []*v1.Pod) []*v1.Pod {
 	protected := w.protected(lower)
 	return slices.DeleteFunc(slices.Clone(lower), func(pod *v1.Pod) bool { return protected[pod.Name] })
 }
@@ -238,8 +238,8 @@ func harm(victims *extenderv1.Victims) []int64 {
 
 // TestTheChosenCandidateDoesLeastHarm also checks that exactly its victims are evicted.
 func TestTheChosenCandidateDoesLeastHarm(t *testing.T) {
-	for seed := range uint64(randomWorlds / 4) {
-		w := newRandomWorld(seed)
+	for seed := range uint64(randomClusters / 4) {
+		w := newRandomCluster(seed)
 		s := w.setup(t, 1, run)
 		result, status := s.preempt(t, w.preemptor)
 		if len(s.hooks.candidates) == 0 {
@@ -277,7 +277,7 @@ func TestTheChosenCandidateDoesLeastHarm(t *testing.T) {
 // makes a difference.
 func TestDeterminism(t *testing.T) {
 	outcome := func(seed uint64, parallelism int) string {
-		w := newRandomWorld(seed)
+		w := newRandomCluster(seed)
 		s := w.setup(t, parallelism, drop)
 		var lines []string
 		for range 3 {
@@ -299,15 +299,15 @@ func TestDeterminism(t *testing.T) {
 // TestDeterminismOfALimitedSearch is about searches that end before they have seen every node.
 func TestDeterminismOfALimitedSearch(t *testing.T) {
 	outcome := func() string {
-		var all objects
+		var all list
 		for i := range 60 {
 			name := fmt.Sprintf("n%02d", i)
 			all = append(all, node(name, "1"), pod("v"+name, 1, "1", on(name)))
 		}
 		preemptor := pod("p", 10, "1")
 		s := newSetup(t, setupOptions{
-			WorldOptions: fixture.WorldOptions{Objects: append(all, preemptor), Seed: 5},
-			hooks:        preemption.HooksOptions{MinCandidateNodesAbsolute: 5},
+			ClusterOptions: fixture.ClusterOptions{Objects: append(all, preemptor), Seed: 5},
+			hooks:          preemption.HooksOptions{MinCandidateNodesAbsolute: 5},
 		})
 		var lines []string
 		for range 10 {

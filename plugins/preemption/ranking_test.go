@@ -79,7 +79,7 @@ func TestRanking(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			preemptor := pod("p", math.MaxInt32, "1")
-			all := objects{preemptor}
+			all := list{preemptor}
 			for _, name := range []string{"a", "b", "c"} {
 				if tt.nodes[name] == nil {
 					continue
@@ -94,7 +94,7 @@ func TestRanking(t *testing.T) {
 				}
 			}
 			s := newSetup(t, setupOptions{
-				WorldOptions: fixture.WorldOptions{Objects: all},
+				ClusterOptions: fixture.ClusterOptions{Objects: all},
 				override: func(defaults preemption.Hooks) preemption.Hooks {
 					return wholeNodes{Hooks: defaults, violations: tt.violations}
 				},
@@ -110,13 +110,13 @@ func TestRanking(t *testing.T) {
 // TestOrderedScoreFuncs prefers the node where most pods go, which the default scores never would.
 func TestOrderedScoreFuncs(t *testing.T) {
 	preemptor := pod("p", 10, "1")
-	all := objects{
+	all := list{
 		preemptor, node("a", "1"), pod("a1", 1, "1", on("a")), pod("a2", 1, "1", on("a")),
 		node("b", "1"), pod("b1", 1, "1", on("b")),
 		node("c", "1"), pod("c1", 1, "1", on("c")), pod("c2", 1, "1", on("c")),
 	}
 	s := newSetup(t, setupOptions{
-		WorldOptions: fixture.WorldOptions{Objects: all},
+		ClusterOptions: fixture.ClusterOptions{Objects: all},
 		override: func(defaults preemption.Hooks) preemption.Hooks {
 			return wholeNodes{Hooks: defaults, scores: func(victims map[string]*extenderv1.Victims) []func(string) int64 {
 				return []func(string) int64{

@@ -42,7 +42,7 @@ func TestNodesThatAreLookedAt(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			preemptor := pod("p", 10, "1")
-			s := in(t, objects{
+			s := in(t, list{
 				preemptor, node("a", "1"), pod("va", 1, "1", on("a")), node("b", "1"), pod("vb", 1, "1", on("b")),
 				node("c", "1"), pod("vc", 1, "1", on("c")),
 			})
@@ -62,20 +62,20 @@ func TestNodesThatAreLookedAt(t *testing.T) {
 
 // TestNoCandidates is about what the pod is told, and that a nomination is taken back.
 func TestNoCandidates(t *testing.T) {
-	taint := fixture.Tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule})
+	taint := func(node *v1.Node) { node.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}} }
 	tests := []struct {
 		name    string
-		cluster objects
+		cluster list
 		want    string
 	}{
-		{"only unresolvable nodes", objects{node("a", "1", taint), node("b", "1", taint)},
+		{"only unresolvable nodes", list{node("a", "1", taint), node("b", "1", taint)},
 			"0/2 nodes are available: 2 Preemption is not helpful for scheduling."},
-		{"no pods of lower priority", objects{node("a", "1"), pod("v", 10, "1", on("a"))},
+		{"no pods of lower priority", list{node("a", "1"), pod("v", 10, "1", on("a"))},
 			"0/1 nodes are available: 1 No preemption victims found for incoming pod."},
-		{"no room even without the victims", objects{
+		{"no room even without the victims", list{
 			node("a", "1"), pod("v", 1, "500m", on("a")), pod("w", 10, "500m", on("a")),
 		}, "0/1 nodes are available: 1 Insufficient cpu."},
-		{"mixed reasons", objects{
+		{"mixed reasons", list{
 			node("a", "1", taint), node("b", "1", taint), node("c", "1"), pod("v", 11, "1", on("c")),
 			node("d", "1"), pod("w", 1, "500m", on("d")), pod("x", 10, "500m", on("d")),
 			node("e", "1"), pod("y", 1, "500m", on("e")), pod("z", 10, "500m", on("e")),
@@ -96,7 +96,7 @@ func TestNoCandidates(t *testing.T) {
 
 func TestNoNodes(t *testing.T) {
 	preemptor := pod("p", 10, "1")
-	s := in(t, objects{preemptor})
+	s := in(t, list{preemptor})
 	result, status := s.preempt(t, preemptor)
 	if want := "no nodes available"; !status.IsError() || status.Message() != want || nominated(result) != "kept" {
 		t.Errorf("got status %v %q, nomination %s; want Error %q, kept", status.Code(), status.Message(), nominated(result), want)
@@ -130,8 +130,8 @@ func (h *scriptedHooks) SelectVictimsOnNode(
 }
 
 // fullNodes returns nodes with the given names, a victim on each.
-func fullNodes(names string) objects {
-	var all objects
+func fullNodes(names string) list {
+	var all list
 	for name := range strings.FieldsSeq(names) {
 		all = append(all, node(name, "1"), pod("v"+name, 1, "1", on(name)))
 	}
@@ -162,7 +162,7 @@ func TestExtentOfTheSearch(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			preemptor := pod("p", 10, "1")
 			s := newSetup(t, setupOptions{
-				WorldOptions: fixture.WorldOptions{Objects: append(fullNodes("a b c d"), preemptor)},
+				ClusterOptions: fixture.ClusterOptions{Objects: append(fullNodes("a b c d"), preemptor)},
 				override: func(defaults preemption.Hooks) preemption.Hooks {
 					tt.hooks.Hooks = defaults
 					return &tt.hooks
@@ -188,7 +188,7 @@ func TestFailuresOfTheSearch(t *testing.T) {
 	preemptor := pod("p", 10, "1")
 	hooks := &scriptedHooks{enough: 9, fails: map[string]error{"a": errors.New("boom"), "b": errors.New("boom"), "c": errors.New("bang")}}
 	s := newSetup(t, setupOptions{
-		WorldOptions: fixture.WorldOptions{Objects: append(fullNodes("a b c d"), preemptor)},
+		ClusterOptions: fixture.ClusterOptions{Objects: append(fullNodes("a b c d"), preemptor)},
 		override: func(defaults preemption.Hooks) preemption.Hooks {
 			hooks.Hooks = defaults
 			return hooks
@@ -255,7 +255,7 @@ func TestNumberOfCandidates(t *testing.T) {
 // The seed of the framework decides where searches begin.
 func TestSeed(t *testing.T) {
 	offsets := func(seed uint64) string {
-		s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{Seed: seed}})
+		s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{Seed: seed}})
 		var all []string
 		for range 10 {
 			offset, _ := s.hooks.GetOffsetAndNumCandidates(1000)

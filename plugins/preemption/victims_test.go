@@ -74,72 +74,72 @@ func TestVictimsOfEveryNode(t *testing.T) {
 	tests := []struct {
 		name    string
 		pod     *v1.Pod
-		cluster objects
+		cluster list
 		want    []string
 	}{
 		{
 			"a lower priority gives way", pod("p", 10, "2"),
-			objects{node("a", "2"), pod("v", 9, "2", on("a"))},
+			list{node("a", "2"), pod("v", 9, "2", on("a"))},
 			[]string{"a: v"},
 		},
 		{
 			"a higher or equal priority does not", pod("p", 10, "2"),
-			objects{node("a", "2"), pod("v", 10, "2", on("a")), node("b", "2"), pod("w", 11, "2", on("b"))},
+			list{node("a", "2"), pod("v", 10, "2", on("a")), node("b", "2"), pod("w", 11, "2", on("b"))},
 			nil,
 		},
 		{
 			"a pod without priority counts as zero", pod("p", 1, "2"),
-			objects{node("a", "2"), pod("v", 0, "2", on("a"), func(p *v1.Pod) { p.Spec.Priority = nil })},
+			list{node("a", "2"), pod("v", 0, "2", on("a"), func(p *v1.Pod) { p.Spec.Priority = nil })},
 			[]string{"a: v"},
 		},
 		{
 			"a victim that is not needed stays", pod("p", 10, "2"),
-			objects{node("a", "4"), pod("v", 1, "2", on("a")), pod("w", 1, "1", on("a")), pod("x", 20, "1", on("a"))},
+			list{node("a", "4"), pod("v", 1, "2", on("a")), pod("w", 1, "1", on("a")), pod("x", 20, "1", on("a"))},
 			[]string{"a: v"},
 		},
 		{
 			"the more important pod is spared first", pod("p", 10, "1"),
-			objects{node("a", "2"), pod("low", 1, "1", on("a")), pod("high", 2, "1", on("a"))},
+			list{node("a", "2"), pod("low", 1, "1", on("a")), pod("high", 2, "1", on("a"))},
 			[]string{"a: low"},
 		},
 		{
 			"of equal priority, the pod that started earlier is spared first", pod("p", 10, "1"),
-			objects{node("a", "2"), pod("late", 1, "1", on("a"), started(2)), pod("early", 1, "1", on("a"), started(1))},
+			list{node("a", "2"), pod("late", 1, "1", on("a"), started(2)), pod("early", 1, "1", on("a"), started(1))},
 			[]string{"a: late"},
 		},
 		{
 			"a pod that has not started counts as starting now", pod("p", 10, "1"),
-			objects{node("a", "2"), pod("new", 1, "1", on("a")), pod("old", 1, "1", on("a"), started(1))},
+			list{node("a", "2"), pod("new", 1, "1", on("a")), pod("old", 1, "1", on("a"), started(1))},
 			[]string{"a: new"},
 		},
 		{
 			"a big important pod goes when the small ones leave no room for it", pod("p", 10, "2"),
-			objects{node("a", "4"), pod("big", 5, "3", on("a")), pod("small", 1, "1", on("a"))},
+			list{node("a", "4"), pod("big", 5, "3", on("a")), pod("small", 1, "1", on("a"))},
 			[]string{"a: big"},
 		},
 		{
 			"victims are listed by importance", pod("p", 10, "3"),
-			objects{node("a", "3"), pod("v1", 1, "1", on("a")), pod("v3", 3, "1", on("a")), pod("v2", 2, "1", on("a"))},
+			list{node("a", "3"), pod("v1", 1, "1", on("a")), pod("v3", 3, "1", on("a")), pod("v2", 2, "1", on("a"))},
 			[]string{"a: v3 v2 v1"},
 		},
 		{
 			"a node that is too small even when empty is no candidate", pod("p", 10, "3"),
-			objects{node("a", "2"), pod("v", 1, "2", on("a"))},
+			list{node("a", "2"), pod("v", 1, "2", on("a"))},
 			nil,
 		},
 		{
 			"a host port", pod("p", 10, "1", hostPort(80)),
-			objects{node("a", "9"), pod("v", 1, "1", hostPort(80), on("a")), pod("w", 1, "1", hostPort(81), on("a"))},
+			list{node("a", "9"), pod("v", 1, "1", hostPort(80), on("a")), pod("w", 1, "1", hostPort(81), on("a"))},
 			[]string{"a: v"},
 		},
 		{
 			"anti-affinity of the preemptor", pod("p", 10, "1", awayFrom("web", "kubernetes.io/hostname")),
-			objects{node("a", "9"), pod("v", 1, "1", labelled("web"), on("a")), pod("w", 1, "1", labelled("db"), on("a"))},
+			list{node("a", "9"), pod("v", 1, "1", labelled("web"), on("a")), pod("w", 1, "1", labelled("db"), on("a"))},
 			[]string{"a: v"},
 		},
 		{
 			"anti-affinity of a pod on the node", pod("p", 10, "1", labelled("web")),
-			objects{
+			list{
 				node("a", "9"), pod("v", 1, "1", awayFrom("web", "kubernetes.io/hostname"), on("a")),
 				pod("w", 1, "1", on("a")),
 			},
@@ -147,17 +147,17 @@ func TestVictimsOfEveryNode(t *testing.T) {
 		},
 		{
 			"anti-affinity to a pod of higher priority can't be helped", pod("p", 10, "1", awayFrom("web", "kubernetes.io/hostname")),
-			objects{node("a", "9"), pod("v", 11, "1", labelled("web"), on("a")), pod("w", 1, "1", on("a"))},
+			list{node("a", "9"), pod("v", 11, "1", labelled("web"), on("a")), pod("w", 1, "1", on("a"))},
 			nil,
 		},
 		{
 			"affinity to a pod that may be evicted", pod("p", 10, "1", nearTo("web")),
-			objects{node("a", "2"), pod("v", 1, "1", labelled("web"), on("a")), pod("w", 2, "1", on("a"))},
+			list{node("a", "2"), pod("v", 1, "1", labelled("web"), on("a")), pod("w", 2, "1", on("a"))},
 			nil, // without v the pod does not fit at all, so that there is no candidate to begin with
 		},
 		{
 			"topology spread over nodes", pod("p", 10, "1", labelled("web"), spread("web", "kubernetes.io/hostname")),
-			objects{
+			list{
 				node("a", "9"), pod("v1", 1, "1", labelled("web"), on("a")), pod("v2", 2, "1", labelled("web"), on("a")),
 				node("b", "1"), pod("x", 11, "1", on("b")),
 			},
@@ -166,7 +166,7 @@ func TestVictimsOfEveryNode(t *testing.T) {
 		{
 			"topology spread over zones, with a victim that is one pod too many",
 			pod("p", 10, "1", labelled("web"), spread("web", "zone")),
-			objects{
+			list{
 				node("a", "9", zone("z1")), pod("v1", 1, "1", labelled("web"), on("a")), pod("v2", 2, "1", labelled("web"), on("a")),
 				node("b", "1", zone("z2")), pod("x", 11, "1", labelled("web"), on("b")),
 			},
@@ -191,7 +191,7 @@ func TestVictimsOfEveryNode(t *testing.T) {
 func TestDryRunsAreIndependent(t *testing.T) {
 	for seed := range uint64(8) {
 		preemptor := pod("p", 10, "1", awayFrom("web", "zone"))
-		s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{Seed: seed, Objects: objects{
+		s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{Seed: seed, Objects: list{
 			preemptor, node("a", "1", zone("z")), pod("v", 1, "1", labelled("web"), on("a")),
 			node("b", "1", zone("z")), pod("w", 1, "1", on("b")),
 		}}})
@@ -207,8 +207,8 @@ func TestDryRunsAreIndependent(t *testing.T) {
 func TestVictimsBesideANominatedPod(t *testing.T) {
 	for priority, victims := range map[int32]string{9: "v", 10: "v w", 11: "v w"} {
 		preemptor := pod("p", 10, "2")
-		s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
-			Objects:   objects{preemptor, node("a", "4"), pod("v", 1, "2", on("a")), pod("w", 2, "2", on("a"))},
+		s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
+			Objects:   list{preemptor, node("a", "4"), pod("v", 1, "2", on("a")), pod("w", 2, "2", on("a"))},
 			Nominated: map[string][]*v1.Pod{"a": {pod("other", priority, "2")}},
 		}})
 		result, status := s.preempt(t, preemptor)
@@ -225,7 +225,7 @@ func TestCustomIsEligiblePod(t *testing.T) {
 		return node.Node().Name != "a" && victim.GetPod().Name != "v"
 	}
 	s := newSetup(t, setupOptions{
-		WorldOptions: fixture.WorldOptions{Objects: objects{
+		ClusterOptions: fixture.ClusterOptions{Objects: list{
 			preemptor, node("a", "1"), pod("u", 1, "1", on("a")), node("b", "2"), pod("v", 1, "1", on("b")), pod("w", 2, "1", on("b")),
 		}},
 		hooks: preemption.HooksOptions{IsEligiblePod: spared},
@@ -238,7 +238,7 @@ func TestCustomMoreImportantVictim(t *testing.T) {
 	preemptor := pod("p", 10, "1")
 	byName := func(a, b fwk.PodInfo) bool { return a.GetPod().Name > b.GetPod().Name }
 	s := newSetup(t, setupOptions{
-		WorldOptions: fixture.WorldOptions{Objects: objects{
+		ClusterOptions: fixture.ClusterOptions{Objects: list{
 			preemptor, node("a", "3"), pod("v1", 3, "1", on("a")), pod("v2", 2, "1", on("a")), pod("v3", 1, "1", on("a")),
 		}},
 		hooks: preemption.HooksOptions{MoreImportantVictim: byName},
@@ -286,7 +286,7 @@ func (n misplacedPod) Snapshot() fwk.NodeInfo { return n }
 // A pod that can't be removed from its node makes the dry run there an error.
 func TestPodThatIsNotOnTheNode(t *testing.T) {
 	preemptor := pod("p", 10, "1")
-	s := in(t, objects{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))})
+	s := in(t, list{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))})
 	state, _ := s.Filter(t, preemptor)
 	info := s.Nodes.Infos[0]
 	ghost := misplacedPod{info.Snapshot(), fixture.NodeInfo(node("x", "1"), pod("ghost", 1, "1")).GetPods()[0]}
@@ -345,9 +345,9 @@ func TestFailingPreFilterExtensions(t *testing.T) {
 			if err := factories.Register("Broken", factoryOf(tt.broken)); err != nil {
 				t.Fatal(err)
 			}
-			s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
+			s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
 				Registry: factories, Plugins: append(filters(), "Broken"),
-				Objects: objects{preemptor, node("a", "1"), pod("v", 1, "1", on("a")), node("b", "1"), pod("w", 2, "1", on("b"))},
+				Objects: list{preemptor, node("a", "1"), pod("v", 1, "1", on("a")), node("b", "1"), pod("w", 2, "1", on("b"))},
 			}})
 			result, status := s.preempt(t, preemptor)
 			if got := nominated(result); got != tt.node || status.Message() != tt.want {
@@ -360,9 +360,9 @@ func TestFailingPreFilterExtensions(t *testing.T) {
 		if err := factories.Register("Broken", factoryOf(&brokenExtension{onRemove: "v"})); err != nil {
 			t.Fatal(err)
 		}
-		s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
+		s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
 			Registry: factories, Plugins: append(filters(), "Broken"),
-			Objects: objects{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))},
+			Objects: list{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))},
 		}})
 		state, statuses := s.Filter(t, preemptor)
 		result, status := s.evaluator.Preempt(silent(t), state, preemptor, statuses)
@@ -383,9 +383,9 @@ func TestSkippedPluginsAreLeftOutOfDryRuns(t *testing.T) {
 	if err := factories.Register("Broken", factoryOf(broken)); err != nil {
 		t.Fatal(err)
 	}
-	s := newSetup(t, setupOptions{WorldOptions: fixture.WorldOptions{
+	s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
 		Registry: factories, Plugins: append(filters(), "Broken"),
-		Objects: objects{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))},
+		Objects: list{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))},
 	}})
 	result, status := s.preempt(t, preemptor)
 	s.checkPreempted(t, result, status, "a", "v")
@@ -409,8 +409,8 @@ func (noVictims) SelectVictimsOnNode(
 func TestCandidateWithoutVictims(t *testing.T) {
 	preemptor := pod("p", 10, "1")
 	s := newSetup(t, setupOptions{
-		WorldOptions: fixture.WorldOptions{Objects: objects{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))}},
-		override:     func(defaults preemption.Hooks) preemption.Hooks { return noVictims{defaults} },
+		ClusterOptions: fixture.ClusterOptions{Objects: list{preemptor, node("a", "1"), pod("v", 1, "1", on("a"))}},
+		override:       func(defaults preemption.Hooks) preemption.Hooks { return noVictims{defaults} },
 	})
 	_, status := s.preempt(t, preemptor)
 	if want := `expected at least one victim pod on node "a"`; !status.IsError() || status.Message() != want {
