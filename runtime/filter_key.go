@@ -18,6 +18,11 @@ func (f *Framework) AppendFilterKey(key []byte, state fwk.CycleState, pod *v1.Po
 	var failure *fwk.Status // of a plugin that panics: it has no key
 	defer calls.end(&failure)
 	skipped := state.GetSkipFilterPlugins()
+	for i := range f.filter {
+		if f.cache.filters[i].changed != nil && !skipped.Has(f.filter[i].name) {
+			return key, false
+		}
+	}
 	for i := range f.preFilter {
 		if skipped.Has(f.preFilter[i].name) {
 			continue

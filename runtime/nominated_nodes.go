@@ -42,7 +42,7 @@ func (s *cachedSearch) filterNominated(combined verdicts.Verdict) *fwk.Status {
 		return nil
 	}
 	var cached *verdicts.Nominated
-	if len(s.rest) == 0 {
+	if len(s.rest) == 0 && !s.snapshotOnly {
 		cached = s.nominatedVerdicts()
 	}
 	for _, node := range s.nominated {

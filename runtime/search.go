@@ -126,10 +126,11 @@ func (n *nodeNames) of(nodes framework.IndexedSnapshot) []string {
 	return n.names
 }
 
-// filterRole is what a Filter plugin offers to a search; either may be nil.
+// filterRole is what a Filter plugin offers to a search; each may be nil.
 type filterRole struct {
-	key   framework.FilterKeyPlugin
-	batch framework.BatchFilterPlugin
+	key     framework.FilterKeyPlugin
+	batch   framework.BatchFilterPlugin
+	changed framework.ChangedNodesPlugin
 }
 
 // scorerRole is what a Score plugin offers to a search; each may be nil.
@@ -155,6 +156,8 @@ type cachedSearch struct {
 	rest      []int
 	plain     bool
 	nominated []nominatedNode
+	// snapshotOnly reports whether some answers can be kept only about nodes as they are in the snapshot.
+	snapshotOnly bool
 	// filteredFurther reports whether remaining, instead of combined, has the nodes that take the pod.
 	filteredFurther bool
 	remaining       []int
@@ -174,6 +177,7 @@ func (f *Framework) wireSearch() {
 		var role filterRole
 		role.key, _ = f.filter[i].plugin.(framework.FilterKeyPlugin)
 		role.batch, _ = f.filter[i].plugin.(framework.BatchFilterPlugin)
+		role.changed, _ = f.filter[i].plugin.(framework.ChangedNodesPlugin)
 		c.filters = append(c.filters, role)
 	}
 	for i := range f.score {

@@ -21,6 +21,7 @@ func (s *cachedSearch) filter() (status *fwk.Status) {
 	calls := s.f.startExtensionPoint(s.ctx, MethodFilter, s.state, s.pod)
 	defer calls.end(&status)
 	c := s.cache
+	s.askChangedNodes(&calls)
 	c.combinedKey, s.rest = s.f.appendFilterKeys(&calls, append(c.combinedKey[:0], keyOfCombinedVerdicts), s.state, s.pod)
 	s.plain = len(s.rest) > 0
 	entry := c.store.Get(c.combinedKey)
@@ -47,6 +48,21 @@ func (s *cachedSearch) filter() (status *fwk.Status) {
 	c.asked = verdicts.Extend(c.asked, s.nodes.IndexCount(), verdicts.Unknown)
 	s.nominated = s.nominatedNodes()
 	return s.filterNominated(verdicts.Accepted)
+}
+
+// askChangedNodes asks the plugins that know of more changes than the snapshot.
+func (s *cachedSearch) askChangedNodes(calls *pluginCalls) {
+	c, skipped := s.cache, s.state.GetSkipFilterPlugins()
+	for i := range c.filters {
+		if c.filters[i].changed == nil || len(skipped) > 0 && skipped.Has(s.f.filter[i].name) {
+			continue
+		}
+		calls.beginCall(&s.f.filter[i].identity)
+		c.changed = c.filters[i].changed.AppendChangedNodes(c.changed[:0], s.nodes)
+		calls.endCall()
+		c.changes.Add(c.changed)
+		s.snapshotOnly = true
+	}
 }
 
 // takeUnseenFilters takes the parts that were not seen before out of the key of the combined verdicts, because they may never

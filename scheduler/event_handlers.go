@@ -45,7 +45,7 @@ func (s *Scheduler) addAllEventHandlers() error {
 
 func (s *Scheduler) addKindHandler(row framework.WatchedResource) error {
 	actions := s.eventMap.Actions(row.Name)
-	if actions == fwk.None {
+	if actions == fwk.None && !s.csi.Follows(row.Name) {
 		return nil
 	}
 	if row.Optional {
@@ -55,6 +55,9 @@ func (s *Scheduler) addKindHandler(row framework.WatchedResource) error {
 		return nil
 	}
 	handler := s.objectHandler(row.Name, actions)
+	if s.csi.Follows(row.Name) {
+		handler = s.csi.Handler(row.Name, handler)
+	}
 	if registration, err := s.devices.AddHandler(row.Name, handler); registration != nil || err != nil {
 		s.handlers = append(s.handlers, handlerRegistration{row.Name, registration})
 		return err

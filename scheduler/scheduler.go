@@ -18,6 +18,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/csi"
 	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
@@ -34,6 +35,7 @@ type Scheduler struct {
 	nominator *queue.Nominator
 	cache     *cache.Cache
 	devices   *devices.Manager
+	csi       *csi.Manager
 	pods      listersv1.PodLister
 	nodes     listersv1.NodeLister
 	handlers  []handlerRegistration
@@ -86,6 +88,7 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.csi = csi.New(options.Informers)
 	if err := s.buildProfiles(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("initializing profiles: %w", err), s.devices.Close())
 	}
@@ -113,6 +116,7 @@ func (s *Scheduler) buildProfiles(ctx context.Context) error {
 		WaitingPods:      s.waitingPods,
 		PodsInPreBind:    runtime.NewPodsInPreBind(),
 		DRAManager:       s.devices,
+		CSIManager:       s.csi,
 		PodGroupManager:  cache.NoPodGroups{},
 		Clock:            o.Clock,
 		Go:               s.startTask,
@@ -263,6 +267,7 @@ func (s *Scheduler) BuildProfiles(ctx context.Context, snapshot fwk.SharedLister
 		Nominator:       s.nominator,
 		Extenders:       o.Extenders,
 		DRAManager:      s.devices,
+		CSIManager:      s.csi,
 		PodGroupManager: cache.NoPodGroups{},
 		Clock:           o.Clock,
 		Seed:            o.Seed,

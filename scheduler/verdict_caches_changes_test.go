@@ -28,6 +28,10 @@ type assumption struct {
 
 // step changes the cluster in some way, or not at all.
 func (c *comparison) step() {
+	if c.volumes && c.random.IntN(2) == 0 {
+		c.changeObject()
+		return
+	}
 	switch c.random.IntN(20) {
 	case 0:
 		c.changeNode(c.random.IntN(14))

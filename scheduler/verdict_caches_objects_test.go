@@ -20,7 +20,10 @@ import (
 	"k8s.io/client-go/informers"
 	clientset "k8s.io/client-go/kubernetes"
 	clientcache "k8s.io/client-go/tools/cache"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
+
+	"github.com/rouse-scheduler/rouse/plugins/csi"
 )
 
 // directInformer is an informer without an API server: its handlers run in the goroutine that changes an object.
@@ -90,6 +93,20 @@ func newDirectObjects(client clientset.Interface) *directObjects {
 	return o
 }
 
+// follow has a manager hear of what changes.
+func (o *directObjects) follow(manager *csi.Manager) {
+	nothing := clientcache.ResourceEventHandlerFuncs{}
+	for kind, example := range map[fwk.EventResource]apiruntime.Object{
+		fwk.PersistentVolume: &v1.PersistentVolume{}, fwk.PersistentVolumeClaim: &v1.PersistentVolumeClaim{},
+		fwk.StorageClass: &storagev1.StorageClass{}, fwk.CSINode: &storagev1.CSINode{}, fwk.VolumeAttachment: &storagev1.VolumeAttachment{},
+		fwk.CSIStorageCapacity: &storagev1.CSIStorageCapacity{},
+	} {
+		if informer := o.byType[reflect.TypeOf(example)]; manager.Follows(kind) {
+			informer.handlers = append(informer.handlers, &directRegistration{ResourceEventHandler: manager.Handler(kind, nothing)})
+		}
+	}
+}
+
 // change stores an object, or removes the one of its name.
 func (o *directObjects) change(object apiruntime.Object, remove bool) error {
 	informer := o.byType[reflect.TypeOf(object)]
@@ -137,7 +154,11 @@ func (c *comparison) object() apiruntime.Object {
 	r := c.random
 	namespace := c.someNamespace()
 	app := map[string]string{"app": fmt.Sprintf("a%d", r.IntN(3))}
-	switch r.IntN(12) {
+	kind := r.IntN(12)
+	if c.volumes {
+		kind = 3 + r.IntN(9)
+	}
+	switch kind {
 	case 0:
 		team := []map[string]string{nil, {"team": "a"}, {"team": "b"}}[r.IntN(3)]
 		return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: team}}
@@ -150,12 +171,12 @@ func (c *comparison) object() apiruntime.Object {
 		}
 	case 3:
 		return &storagev1.CSIDriver{
-			ObjectMeta: metav1.ObjectMeta{Name: columnDriver},
-			Spec:       storagev1.CSIDriverSpec{StorageCapacity: ptr.To(r.IntN(2) == 0)},
+			ObjectMeta: metav1.ObjectMeta{Name: c.someDriver()},
+			Spec:       storagev1.CSIDriverSpec{StorageCapacity: ptr.To(r.IntN(2) == 0), PreventPodSchedulingIfMissing: ptr.To(r.IntN(2) == 0)},
 		}
 	case 4:
 		return &storagev1.CSIStorageCapacity{
-			ObjectMeta:       metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("room-%d", r.IntN(2))},
+			ObjectMeta:       metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("room-%d", r.IntN(3))},
 			StorageClassName: "on-demand", NodeTopology: &metav1.LabelSelector{MatchLabels: c.someZone()},
 			Capacity: resource.NewQuantity(int64(r.IntN(3))<<30, resource.BinarySI),
 		}
@@ -172,7 +193,15 @@ func (c *comparison) object() apiruntime.Object {
 	}
 }
 
-const columnDriver = "csi.example.com"
+const (
+	columnDriver = "csi.example.com"
+	diskDriver   = "pd.csi.storage.gke.io" // has taken volumes of diskPlugin over
+	diskPlugin   = "kubernetes.io/gce-pd"
+	// claimCount is how many claims a namespace has, and volumeCount how many volumes there are for all of them.
+	claimCount, volumeCount = 4, 8
+)
+
+func (c *comparison) someDriver() string { return []string{columnDriver, diskDriver}[c.random.IntN(2)] }
 
 func (c *comparison) someNamespace() string { return []string{"default", "shop"}[c.random.IntN(2)] }
 
@@ -183,43 +212,56 @@ func (c *comparison) someZone() map[string]string {
 func (c *comparison) volumeAttachment() *storagev1.VolumeAttachment {
 	r := c.random
 	return &storagev1.VolumeAttachment{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("attachment-%d", r.IntN(4))},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("attachment-%d", r.IntN(6))},
 		Spec: storagev1.VolumeAttachmentSpec{
-			Attacher: columnDriver, NodeName: fmt.Sprintf("n%d", r.IntN(14)),
-			Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: ptr.To(fmt.Sprintf("volume-%d", r.IntN(8)))},
+			Attacher: c.someDriver(), NodeName: fmt.Sprintf("n%d", r.IntN(14)),
+			Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: ptr.To(fmt.Sprintf("volume-%d", r.IntN(volumeCount)))},
 		},
 	}
 }
 
 func (c *comparison) csiNode() *storagev1.CSINode {
-	node := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", c.random.IntN(14))}}
-	driver := storagev1.CSINodeDriver{Name: columnDriver, NodeID: node.Name}
-	if c.random.IntN(3) > 0 {
-		driver.Allocatable = &storagev1.VolumeNodeResources{Count: ptr.To(1 + c.random.Int32N(3))}
+	r := c.random
+	node := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", r.IntN(14))}}
+	if r.IntN(2) == 0 {
+		node.Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: "kubernetes.io/cinder," + diskPlugin}
 	}
-	node.Spec.Drivers = []storagev1.CSINodeDriver{driver}
+	for _, name := range []string{columnDriver, diskDriver} {
+		driver := storagev1.CSINodeDriver{Name: name, NodeID: node.Name}
+		if r.IntN(3) > 0 {
+			driver.Allocatable = &storagev1.VolumeNodeResources{Count: ptr.To(1 + r.Int32N(3))}
+		}
+		if r.IntN(4) > 0 {
+			node.Spec.Drivers = append(node.Spec.Drivers, driver)
+		}
+	}
 	return node
 }
 
 func (c *comparison) storageClass() *storagev1.StorageClass {
+	r := c.random
 	class := &storagev1.StorageClass{
-		ObjectMeta:  metav1.ObjectMeta{Name: []string{"on-demand", "local"}[c.random.IntN(2)]},
-		Provisioner: columnDriver, VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
+		ObjectMeta:  metav1.ObjectMeta{Name: []string{"on-demand", "local"}[r.IntN(2)]},
+		Provisioner: []string{columnDriver, columnDriver, diskDriver, diskPlugin}[r.IntN(4)], VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
 	}
 	if class.Name == "local" {
 		class.Provisioner = "kubernetes.io/no-provisioner"
 	}
-	if c.random.IntN(4) == 0 {
-		class.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{
-			Key: v1.LabelTopologyZone, Values: []string{fmt.Sprintf("z%d", c.random.IntN(3))},
-		}}}}
+	if r.IntN(3) == 0 {
+		for range 1 + r.IntN(2) {
+			class.AllowedTopologies = append(class.AllowedTopologies, v1.TopologySelectorTerm{
+				MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{
+					Key: v1.LabelTopologyZone, Values: []string{fmt.Sprintf("z%d", r.IntN(3)), fmt.Sprintf("z%d", r.IntN(3))},
+				}},
+			})
+		}
 	}
 	return class
 }
 
 // volume returns a volume that is free, or bound to the claim of its number.
 func (c *comparison) volume() *v1.PersistentVolume {
-	r, i := c.random, c.random.IntN(8)
+	r, i := c.random, c.random.IntN(volumeCount)
 	volume := &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("volume-%d", i)},
 		Spec: v1.PersistentVolumeSpec{
@@ -228,9 +270,21 @@ func (c *comparison) volume() *v1.PersistentVolume {
 		},
 		Status: v1.PersistentVolumeStatus{Phase: v1.VolumeAvailable},
 	}
-	volume.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: columnDriver, VolumeHandle: volume.Name}
-	if r.IntN(2) == 0 {
+	switch r.IntN(6) {
+	case 0:
+		volume.Spec.GCEPersistentDisk = &v1.GCEPersistentDiskVolumeSource{PDName: fmt.Sprintf("disk-%d", r.IntN(3))}
+	case 1: // the disk of another one too
+		volume.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: columnDriver, VolumeHandle: "shared"}
+	default:
+		volume.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: c.someDriver(), VolumeHandle: volume.Name}
+	}
+	switch r.IntN(5) {
+	case 0:
 		volume.Labels = c.someZone()
+	case 2: // of which nodes say nothing
+		volume.Labels = map[string]string{v1.LabelTopologyRegion: fmt.Sprintf("z%d", r.IntN(3))}
+	case 1:
+		volume.Labels = map[string]string{v1.LabelTopologyZone: fmt.Sprintf("z%d__z%d", r.IntN(3), r.IntN(3))}
 	}
 	if r.IntN(2) == 0 {
 		volume.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
@@ -253,7 +307,7 @@ func claimUID(namespace string, i int) types.UID {
 
 // claim returns a claim that waits for a pod, or is bound to the volume of its number.
 func (c *comparison) claim(namespace string) *v1.PersistentVolumeClaim {
-	r, i := c.random, c.random.IntN(4)
+	r, i := c.random, c.random.IntN(claimCount)
 	number := i
 	if namespace == "shop" {
 		number += 4
@@ -269,7 +323,13 @@ func (c *comparison) claim(namespace string) *v1.PersistentVolumeClaim {
 	if r.IntN(3) == 0 {
 		claim.Spec.AccessModes[0] = v1.ReadWriteOncePod
 	}
-	if r.IntN(3) > 0 {
+	if r.IntN(8) == 0 {
+		claim.Annotations = map[string]string{"volume.kubernetes.io/selected-node": fmt.Sprintf("n%d", r.IntN(14))}
+	}
+	if r.IntN(3) == 0 {
+		claim.Spec.Resources.Requests[v1.ResourceStorage] = resource.MustParse([]string{"512Mi", "2Gi"}[r.IntN(2)])
+	}
+	if r.IntN(2) > 0 {
 		claim.Spec.VolumeName, claim.Status.Phase = fmt.Sprintf("volume-%d", number), v1.ClaimBound
 		claim.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
 	}

@@ -16,6 +16,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/csi"
 	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
@@ -57,6 +59,8 @@ func TestVerdictCachesDecideAsPluginsDo(t *testing.T) {
 		only   bool // TaintToleration, of the in-tree plugins
 		// neighbours says that most pods look at others, in every way that there is.
 		neighbours bool
+		// volumes has most pods use volumes, and most of what changes concern these.
+		volumes bool
 	}{
 		{name: "default profile"},
 		{name: "caches are dropped all the time", budget: 1},
@@ -73,12 +77,14 @@ func TestVerdictCachesDecideAsPluginsDo(t *testing.T) {
 		{name: "one plugin that filters and scores", only: true},
 		{name: "pods that look at others", neighbours: true},
 		{name: "pods that look at others, and caches are dropped all the time", neighbours: true, budget: 1},
+		{name: "volumes", volumes: true},
 	}
 	for seed, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c := newComparison(t, uint64(seed)+uint64(number(t, "SEED", 0))<<8, test.budget, test.only, append(test.extra, leveled{})...)
 			c.neighbours = test.neighbours
+			c.volumes = test.volumes
 			for range decisions(t) {
 				c.step()
 				c.decide()
@@ -87,7 +93,11 @@ func TestVerdictCachesDecideAsPluginsDo(t *testing.T) {
 				}
 			}
 			t.Logf("%d decisions, %d of them without a feasible node, %d with an error; %d also by new plugins", c.decided, c.hopeless, c.failed, c.afresh)
-			if c.decided < decisions(t)*9/10 || c.hopeless > c.decided*8/10 || c.afresh == 0 {
+			enough := decisions(t) * 9 / 10
+			if test.volumes { // which often are not fit for use
+				enough = decisions(t) / 2
+			}
+			if c.decided < enough || c.hopeless > c.decided*8/10 || c.afresh == 0 {
 				t.Error("too little was compared")
 			}
 		})
@@ -159,6 +169,7 @@ type comparison struct {
 	made    int
 	// neighbours says that most pods look at others.
 	neighbours bool
+	volumes    bool // matter more than anything else
 	// How many decisions were compared, how many of them found no node or failed, and how many were made by new plugins too.
 	decided, hopeless, failed, afresh int
 }
@@ -187,12 +198,14 @@ func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra
 	var err error
 	c.devices, err = devices.New(t.Context(), devices.Options{Informers: c.objects, Touched: c.cache.TouchNode})
 	c.check(err)
+	volumes := csi.New(c.objects)
 	c.another = func(snapshot fwk.SharedLister) *runtime.Framework {
 		profiles, err := runtime.NewProfiles(t.Context(), configuration, registry, runtime.Options{
 			ClientSet:         client,
 			InformerFactory:   c.objects,
 			Snapshot:          snapshot,
 			Nominator:         c.nominator,
+			CSIManager:        volumes,
 			PodGroupManager:   cache.NoPodGroups{},
 			DRAManager:        c.devices,
 			Parallelism:       1,
@@ -202,6 +215,7 @@ func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra
 		return profiles["default-scheduler"]
 	}
 	c.profile = c.another(c.snapshot)
+	c.objects.follow(volumes)
 	for range 8 {
 		c.changeNode(c.random.IntN(14))
 	}
@@ -235,6 +249,12 @@ func (c *comparison) pod() *v1.Pod {
 			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: fmt.Sprintf("r%d", r.IntN(2)), Controller: ptr.To(true),
 		}}
 	}
+	if c.volumes && r.IntN(8) > 0 {
+		pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{}
+		pod.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
+		c.addVolumes(pod)
+		return pod
+	}
 	if r.IntN(2) == 0 { // of a kind that comes again and again
 		pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("100m")}
 		pod.Spec.Tolerations = []v1.Toleration{{Key: "t0", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}}
@@ -254,7 +274,7 @@ func (c *comparison) pod() *v1.Pod {
 		pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: int32(80 + r.IntN(2))}}
 	}
 	if r.IntN(6) == 0 {
-		pod.Spec.Volumes = []v1.Volume{c.podVolume()}
+		c.addVolumes(pod)
 	}
 	if r.IntN(8) == 0 {
 		pod.Spec.HostNetwork, pod.Spec.HostUsers = r.IntN(2) == 0, ptr.To(r.IntN(3) == 0)
@@ -266,13 +286,32 @@ func (c *comparison) pod() *v1.Pod {
 	return pod
 }
 
-func (c *comparison) podVolume() v1.Volume {
-	volume := v1.Volume{Name: "data"}
-	if c.random.IntN(5) == 0 {
-		volume.GCEPersistentDisk = &v1.GCEPersistentDiskVolumeSource{PDName: "disk"}
-		return volume
+func (c *comparison) addVolumes(pod *v1.Pod) {
+	for i := range 1 + c.random.IntN(2)*c.random.IntN(3) {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, c.podVolume(pod, i))
 	}
-	volume.PersistentVolumeClaim = &v1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprintf("claim-%d", c.random.IntN(4))}
+}
+
+func (c *comparison) podVolume(pod *v1.Pod, i int) v1.Volume {
+	r := c.random
+	volume := v1.Volume{Name: fmt.Sprintf("data%d", i)}
+	switch r.IntN(10) {
+	case 0, 1:
+		volume.GCEPersistentDisk = &v1.GCEPersistentDiskVolumeSource{PDName: fmt.Sprintf("disk-%d", r.IntN(3)), ReadOnly: r.IntN(2) == 0}
+	case 2: // the pod may be the owner of the claim that is made for it
+		volume.Ephemeral = &v1.EphemeralVolumeSource{}
+		if r.IntN(3) > 0 {
+			claim := c.claim(pod.Namespace)
+			claim.Name = pod.Name + "-" + volume.Name
+			claim.UID, claim.Annotations, claim.Spec.VolumeName, claim.Status.Phase = types.UID(claim.Name), nil, "", v1.ClaimPending
+			if r.IntN(8) > 0 {
+				claim.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: ptr.To(true)}}
+			}
+			c.put(claim, false)
+		}
+	default:
+		volume.PersistentVolumeClaim = &v1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprintf("claim-%d", r.IntN(claimCount))}
+	}
 	return volume
 }
 

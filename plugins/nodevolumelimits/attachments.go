@@ -36,8 +36,8 @@ func indexAttachments(informer clientcache.SharedIndexInformer) (clientcache.Ind
 
 // attached adds the persistent volumes that are attached to a node. Attachments of volumes that are gone, or not those
 // of CSI drivers, don't count.
-func (pl *plugin) attached(nodeName string, into sets.Set[disk]) error {
-	objects, err := pl.attachments.ByIndex(attachmentsByNode, nodeName)
+func (c *counter) attached(nodeName string, into sets.Set[disk]) error {
+	objects, err := c.attachments.ByIndex(attachmentsByNode, nodeName)
 	if err != nil {
 		return fmt.Errorf("listing the VolumeAttachments of node %s: %w", nodeName, err)
 	}
@@ -46,7 +46,8 @@ func (pl *plugin) attached(nodeName string, into sets.Set[disk]) error {
 		if !ok || attachment.Spec.Attacher == "" || attachment.Spec.Source.PersistentVolumeName == nil {
 			continue
 		}
-		volume, err := pl.volumes.Get(*attachment.Spec.Source.PersistentVolumeName)
+		c.consulted.addVolume(*attachment.Spec.Source.PersistentVolumeName)
+		volume, err := c.volumes.Get(*attachment.Spec.Source.PersistentVolumeName)
 		if err != nil || volume.Spec.CSI == nil {
 			continue
 		}

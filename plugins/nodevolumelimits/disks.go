@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/storage/ephemeral"
 	storagevolume "k8s.io/component-helpers/storage/volume"
@@ -30,8 +29,10 @@ type disk struct {
 type counter struct {
 	*plugin
 	logger klog.Logger
-	// csiNode is nil if the node has none. Then no CSI driver takes in-tree volumes over there.
-	csiNode *storagev1.CSINode
+	// hasCSINode tells that the node has one. Otherwise no CSI driver takes in-tree volumes over there.
+	hasCSINode bool
+	// consulted, if not nil, hears which objects were looked up, whether they were there or not.
+	consulted *consulted
 }
 
 // add adds the disks of a pod. Where lenient is set, claims that can't be looked up don't count; otherwise they are an
@@ -61,6 +62,7 @@ func (c *counter) claimed(pod *v1.Pod, volume *v1.Volume, name string, lenient b
 	if name == "" {
 		return nil, errors.New("PersistentVolumeClaim had no name")
 	}
+	c.consulted.addClaim(pod.Namespace, name)
 	claim, err := c.claims.PersistentVolumeClaims(pod.Namespace).Get(name)
 	switch {
 	case err != nil && lenient:
@@ -76,6 +78,7 @@ func (c *counter) claimed(pod *v1.Pod, volume *v1.Volume, name string, lenient b
 	if claim.Spec.VolumeName == "" {
 		return c.toBeMade(claim), nil
 	}
+	c.consulted.addVolume(claim.Spec.VolumeName)
 	persistent, err := c.volumes.Get(claim.Spec.VolumeName)
 	if err != nil {
 		return c.toBeMade(claim), nil
@@ -127,7 +130,7 @@ func (c *counter) toBeMade(claim *v1.PersistentVolumeClaim) *disk {
 
 // inline returns the disk of an in-tree volume that is written out in the pod; nil if no CSI driver attaches it.
 func (c *counter) inline(pod *v1.Pod, volume *v1.Volume) (*disk, error) {
-	if c.csiNode == nil || !c.translator.IsInlineMigratable(volume) {
+	if !c.hasCSINode || !c.translator.IsInlineMigratable(volume) {
 		return nil, nil
 	}
 	built, err := c.translator.GetInTreePluginNameFromSpec(nil, volume)
@@ -147,7 +150,7 @@ func (c *counter) inline(pod *v1.Pod, volume *v1.Volume) (*disk, error) {
 // migrated reports whether a CSI driver attaches the volumes of an in-tree plugin on the node. What the CSINode says of the
 // plugin is not asked: that the node has one is enough.
 func (c *counter) migrated(inTreePlugin string) bool {
-	return c.csiNode != nil && podvolumes.IsMigrated(inTreePlugin)
+	return c.hasCSINode && podvolumes.IsMigrated(inTreePlugin)
 }
 
 func diskOf(source *v1.CSIPersistentVolumeSource) *disk {

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
@@ -60,7 +61,7 @@ func afterCSINodeUpdated(_ klog.Logger, _ *v1.Pod, oldNode, newNode *storagev1.C
 	if newNode == nil {
 		return fwk.Queue, nil
 	}
-	before, now := limitsOf(oldNode), limitsOf(newNode)
+	before, now := limitsByDriver(oldNode), limitsByDriver(newNode)
 	for driver, limit := range now {
 		if limit > before[driver] {
 			return fwk.Queue, nil
@@ -75,6 +76,26 @@ func afterCSINodeUpdated(_ klog.Logger, _ *v1.Pod, oldNode, newNode *storagev1.C
 		return fwk.Queue, nil
 	}
 	return fwk.QueueSkip, nil
+}
+
+// limitsByDriver returns how many volumes each driver of a node can attach; drivers without a limit are left out.
+func limitsByDriver(csiNode *storagev1.CSINode) map[string]int32 {
+	limits := map[string]int32{}
+	for _, l := range limitsOf(csiNode) {
+		limits[l.driver] = l.limit
+	}
+	return limits
+}
+
+// installed returns the drivers that a node has.
+func installed(csiNode *storagev1.CSINode) sets.Set[string] {
+	names := sets.New[string]()
+	if csiNode != nil {
+		for i := range csiNode.Spec.Drivers {
+			names.Insert(csiNode.Spec.Drivers[i].Name)
+		}
+	}
+	return names
 }
 
 // afterDriverChange wakes pods if the driver kept them off nodes without it, and does not any more.

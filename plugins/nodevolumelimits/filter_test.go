@@ -12,6 +12,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
@@ -38,7 +39,7 @@ func TestPreFilter(t *testing.T) {
 		{"inline volume of a driver that has not taken over", inline(inlineVSphere()), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			result, status := newPlugin(t).PreFilter(t.Context(), nil, tt.pod, nil)
+			result, status := newPlugin(t).PreFilter(t.Context(), framework.NewCycleState(), tt.pod, nil)
 			fixture.CheckStatus(t, status, tt.want)
 			if result != nil {
 				t.Errorf("PreFilter narrowed the nodes to %v", result.NodeNames)
@@ -132,12 +133,12 @@ func TestLimits(t *testing.T) {
 				existing = append(slices.Clone(existing), tt.csiNode)
 			}
 			nodeInfo := fixture.NodeInfo(objects.Node("n").Build(), tt.onNode...)
-			fixture.CheckStatus(t, newPlugin(t, existing...).Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
+			fixture.CheckStatus(t, newPlugin(t, existing...).Filter(t.Context(), framework.NewCycleState(), tt.pod, nodeInfo), tt.want)
 
 			if tt.csiNode != nil {
 				handle := &fixture.Handle{Informers: fixture.Informers(t, tt.existing...), CSI: fixture.CSINodes{Node: tt.csiNode}}
 				t.Run("CSINode from the CSI manager", func(t *testing.T) {
-					fixture.CheckStatus(t, buildPlugin(t, handle).Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
+					fixture.CheckStatus(t, buildPlugin(t, handle).Filter(t.Context(), framework.NewCycleState(), tt.pod, nodeInfo), tt.want)
 				})
 			}
 		})
@@ -190,7 +191,7 @@ func TestUnboundClaims(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			pl := newPlugin(t, append(slices.Clone(existing), csiNode(limit{ebsDriver, tt.limit}))...)
 			nodeInfo := fixture.NodeInfo(objects.Node("n").Build(), tt.onNode...)
-			fixture.CheckStatus(t, pl.Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
+			fixture.CheckStatus(t, pl.Filter(t.Context(), framework.NewCycleState(), tt.pod, nodeInfo), tt.want)
 		})
 	}
 }
@@ -233,7 +234,7 @@ func TestMigration(t *testing.T) {
 				known = append(known, tt.csiNode)
 			}
 			nodeInfo := fixture.NodeInfo(objects.Node("n").Build(), tt.onNode...)
-			fixture.CheckStatus(t, newPlugin(t, known...).Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
+			fixture.CheckStatus(t, newPlugin(t, known...).Filter(t.Context(), framework.NewCycleState(), tt.pod, nodeInfo), tt.want)
 		})
 	}
 }
@@ -267,7 +268,7 @@ func TestEphemeralVolumes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			pl := newPlugin(t, append(slices.Clone(tt.existing), csiNode(limit{ebsDriver, tt.limit}))...)
 			nodeInfo := fixture.NodeInfo(objects.Node("n").Build(), tt.onNode...)
-			fixture.CheckStatus(t, pl.Filter(t.Context(), nil, tt.pod, nodeInfo), tt.want)
+			fixture.CheckStatus(t, pl.Filter(t.Context(), framework.NewCycleState(), tt.pod, nodeInfo), tt.want)
 		})
 	}
 }
@@ -296,7 +297,7 @@ func TestDriverNotInstalled(t *testing.T) {
 			if tt.csiNode != nil {
 				existing = append(existing, tt.csiNode)
 			}
-			status := newPlugin(t, existing...).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(objects.Node("n").Build()))
+			status := newPlugin(t, existing...).Filter(t.Context(), framework.NewCycleState(), claiming("a"), fixture.NodeInfo(objects.Node("n").Build()))
 			fixture.CheckStatus(t, status, tt.want)
 		})
 	}
@@ -309,8 +310,8 @@ func TestMissingDriversAreAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixture.CheckStatus(t, pl.(fwk.FilterPlugin).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(objects.Node("n").Build())), nil)
-	fixture.CheckStatus(t, buildPlugin(t, handle).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(objects.Node("n").Build())),
+	fixture.CheckStatus(t, pl.(fwk.FilterPlugin).Filter(t.Context(), framework.NewCycleState(), claiming("a"), fixture.NodeInfo(objects.Node("n").Build())), nil)
+	fixture.CheckStatus(t, buildPlugin(t, handle).Filter(t.Context(), framework.NewCycleState(), claiming("a"), fixture.NodeInfo(objects.Node("n").Build())),
 		fwk.NewStatus(fwk.Unschedulable, "ebs.csi.aws.com CSI driver is not installed on the node"))
 	if _, err := NewWithMissingDrivers(t.Context(), nil, &fixture.Handle{}); err == nil {
 		t.Error("no error without informers")
@@ -321,7 +322,7 @@ func TestSecondProfile(t *testing.T) {
 	handle := &fixture.Handle{Informers: fixture.Informers(t, append(bound(ebsDriver, "a", "b"),
 		csiNode(limit{ebsDriver, 1}), attachment(ebsDriver, "b"))...)}
 	for range 2 {
-		status := buildPlugin(t, handle).Filter(t.Context(), nil, claiming("a"), fixture.NodeInfo(objects.Node("n").Build()))
+		status := buildPlugin(t, handle).Filter(t.Context(), framework.NewCycleState(), claiming("a"), fixture.NodeInfo(objects.Node("n").Build()))
 		fixture.CheckStatus(t, status, full())
 	}
 }

@@ -30,6 +30,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/csi"
 	"github.com/rouse-scheduler/rouse/plugins/internal/pluginargs"
 	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
 )
@@ -49,7 +50,7 @@ var (
 	_ framework.HintClassPlugin = &plugin{}
 )
 
-// plugin implements NodeVolumeLimits. Nothing in it changes after New.
+// plugin implements NodeVolumeLimits. Of what is in it only the table changes after New.
 type plugin struct {
 	csiNodes    podvolumes.CSINodes
 	claims      listersv1.PersistentVolumeClaimLister
@@ -60,6 +61,8 @@ type plugin struct {
 	// missingOK accepts nodes that lack a driver, whatever the driver says to that.
 	missingOK  bool
 	translator csitranslation.CSITranslator
+	// table has what is known of nodes; nil if the handle has no csi.Manager.
+	table *nodeTable
 }
 
 // New builds the plugin; arguments are not used. It fails if the handle has no informers, or does not let it index
@@ -74,7 +77,7 @@ func New(_ context.Context, _ apiruntime.Object, handle fwk.Handle) (fwk.Plugin,
 	if err != nil {
 		return nil, err
 	}
-	return &plugin{
+	pl := &plugin{
 		csiNodes:    podvolumes.NewCSINodes(handle, informers),
 		claims:      core.PersistentVolumeClaims().Lister(),
 		volumes:     core.PersistentVolumes().Lister(),
@@ -82,7 +85,12 @@ func New(_ context.Context, _ apiruntime.Object, handle fwk.Handle) (fwk.Plugin,
 		drivers:     storage.CSIDrivers().Lister(),
 		attachments: attachments,
 		translator:  csitranslation.New(),
-	}, nil
+	}
+	manager, ok := handle.SharedCSIManager().(*csi.Manager)
+	if ok && manager.Follow(fwk.CSINode, fwk.VolumeAttachment, fwk.PersistentVolumeClaim, fwk.PersistentVolume, fwk.StorageClass) {
+		pl.table = &nodeTable{plugin: pl, manager: manager}
+	}
+	return pl, nil
 }
 
 // NewWithMissingDrivers is like [New], but the plugin accepts nodes that lack a driver that must be there

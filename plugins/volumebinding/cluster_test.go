@@ -83,7 +83,7 @@ func newServer(t *testing.T, pod *v1.Pod, objects ...apiruntime.Object) *cluster
 }
 
 func (c *cluster) objects(objects []apiruntime.Object) []apiruntime.Object {
-	return append(append(classes(), nodeIn("n", "a"), c.pod), objects...)
+	return append(append(classes(), c.pod), objects...)
 }
 
 func (c *cluster) build(factory informers.SharedInformerFactory) {

@@ -53,6 +53,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugins/csi"
 	"github.com/rouse-scheduler/rouse/plugins/internal/assumed"
 	"github.com/rouse-scheduler/rouse/plugins/internal/pluginargs"
 	"github.com/rouse-scheduler/rouse/plugins/internal/podvolumes"
@@ -91,7 +92,7 @@ var (
 // defaultBindTimeout is what the arguments have if they say nothing.
 const defaultBindTimeout int64 = 600
 
-// plugin implements VolumeBinding. What changes after New are the assumed claims and volumes.
+// plugin implements VolumeBinding. What changes after New are the assumed claims and volumes, and what was parsed.
 type plugin struct {
 	client  clientset.Interface
 	metrics Metrics
@@ -111,6 +112,13 @@ type plugin struct {
 
 	shape  polyline.Line
 	waiter *bindWaiter
+
+	// handle has the nodes of the snapshot. The manager tells what changes; nil if the handle has none.
+	handle     fwk.Handle
+	manager    *csi.Manager
+	affinities affinityCache
+	large      capacityCache
+	rejections map[rejection]*fwk.Status
 }
 
 // New builds the plugin from *configv1.VolumeBindingArgs, where nil means all defaults. It fails if the handle has no
@@ -140,6 +148,11 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 		csiNodes:    podvolumes.NewCSINodes(handle, cluster),
 		translator:  csitranslation.New(),
 		shape:       polyline.New(args.Shape),
+		handle:      handle,
+		rejections:  rejections(),
+	}
+	if manager, ok := handle.SharedCSIManager().(*csi.Manager); ok && manager.Follow(fwk.CSINode, fwk.CSIStorageCapacity) {
+		pl.manager = manager
 	}
 	timeout := time.Duration(ptr.Deref(args.BindTimeoutSeconds, defaultBindTimeout)) * time.Second
 	if err := pl.listen(handle, cluster, timeout); err != nil {
@@ -152,7 +165,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 func (pl *plugin) listen(handle fwk.Handle, cluster informers.SharedInformerFactory, timeout time.Duration) error {
 	claims := cluster.Core().V1().PersistentVolumeClaims().Informer()
 	volumes := cluster.Core().V1().PersistentVolumes().Informer()
-	if err := indexByClass(volumes); err != nil {
+	if err := indexVolumes(volumes); err != nil {
 		return err
 	}
 	var err error

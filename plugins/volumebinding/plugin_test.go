@@ -28,7 +28,7 @@ const (
 	zone      = "zone" // label of nodes
 )
 
-// classes returns the storage classes that the tests use.
+// classes returns the storage classes that the tests use, and the node n in zone a.
 func classes() []apiruntime.Object {
 	noProvisioner := func(class *storagev1.StorageClass) { class.Provisioner = "kubernetes.io/no-provisioner" }
 	return []apiruntime.Object{
@@ -36,6 +36,7 @@ func classes() []apiruntime.Object {
 		fixture.StorageClass(static, storagev1.VolumeBindingWaitForFirstConsumer, noProvisioner),
 		fixture.StorageClass(immediate, storagev1.VolumeBindingImmediate),
 		fixture.StorageClass("no-mode", ""),
+		nodeIn("n", "a"),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -23,11 +24,21 @@ import (
 type provisioner struct {
 	// never is set if the class makes no volumes.
 	never bool
-	// topologies are the nodes that the class allows, one of them; nil allows all.
+	// class is the storage class. Topologies are the nodes that it allows, one of them; nil allows all.
+	class      *storagev1.StorageClass
 	topologies []labels.Selector
-	// limited is set if the driver reports how much storage there is. Then capacities are those that are large enough.
+	// limited is set if the driver reports how much storage there is. Then capacities are those that are large enough for size,
+	// as of a revision of all of them.
 	limited    bool
-	capacities []reachableCapacity
+	capacities *largeCapacities
+	size       int64
+	revision   uint64
+}
+
+// largeCapacities are the storage of a class that is large enough for a volume, by namespace and name.
+type largeCapacities struct {
+	list   []reachableCapacity
+	places domains
 }
 
 // reachableCapacity is storage and the nodes that can use it.
@@ -35,6 +46,38 @@ type reachableCapacity struct {
 	*storagev1.CSIStorageCapacity
 	nodes labels.Selector
 }
+
+// capacityCache has what was found in one revision of all capacities. The zero value is empty.
+type capacityCache struct {
+	mu       sync.Mutex
+	revision uint64
+	found    map[capacityRequest]*largeCapacities
+}
+
+type capacityRequest struct {
+	class string
+	size  int64
+}
+
+// get returns what find finds, unless that is known.
+func (c *capacityCache) get(revision uint64, request capacityRequest, find func() (*largeCapacities, error)) (*largeCapacities, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.found == nil || c.revision != revision || len(c.found) > maxCapacityRequests {
+		c.revision, c.found = revision, map[capacityRequest]*largeCapacities{}
+	}
+	if known := c.found[request]; known != nil {
+		return known, nil
+	}
+	large, err := find()
+	if err == nil {
+		c.found[request] = large
+	}
+	return large, err
+}
+
+// maxCapacityRequests is how many sizes of volumes are told apart before what is known of them is dropped.
+const maxCapacityRequests = 64
 
 // provisionerFor returns where the storage class of a claim can make a volume. It fails if the claim has no class, or one that does not
 // exist.
@@ -50,7 +93,7 @@ func (pl *plugin) provisionerFor(claim *v1.PersistentVolumeClaim) (*provisioner,
 	if class.Provisioner == "" || class.Provisioner == storagevolume.NotSupportedProvisioner {
 		return &provisioner{never: true}, nil
 	}
-	o := &provisioner{topologies: allowedNodes(class.AllowedTopologies)}
+	o := &provisioner{class: class, topologies: allowedNodes(class.AllowedTopologies)}
 	request, requested := claim.Spec.Resources.Requests[v1.ResourceStorage]
 	if !requested {
 		return o, nil
@@ -63,18 +106,30 @@ func (pl *plugin) provisionerFor(claim *v1.PersistentVolumeClaim) (*provisioner,
 		return nil, fmt.Errorf("looking up CSIDriver %q: %w", class.Provisioner, err)
 	}
 	if o.limited = ptr.Deref(driver.Spec.StorageCapacity, false); o.limited {
-		o.capacities, err = pl.capacitiesFor(name, request.Value())
+		o.size = request.Value()
+		o.revision, o.capacities, err = pl.largeCapacities(name, o.size)
 	}
 	return o, err
 }
 
-// capacitiesFor returns the storage of a class that is large enough for a volume, by namespace and name.
-func (pl *plugin) capacitiesFor(class string, size int64) ([]reachableCapacity, error) {
+// largeCapacities returns the storage of a class that is large enough for a volume, and as of which revision. Without a manager
+// that counts revisions, it is zero.
+func (pl *plugin) largeCapacities(class string, size int64) (revision uint64, large *largeCapacities, err error) {
+	if pl.manager == nil {
+		large, err = pl.capacitiesFor(class, size)
+		return 0, large, err
+	}
+	revision = pl.manager.Capacities()
+	large, err = pl.large.get(revision, capacityRequest{class, size}, func() (*largeCapacities, error) { return pl.capacitiesFor(class, size) })
+	return revision, large, err
+}
+
+func (pl *plugin) capacitiesFor(class string, size int64) (*largeCapacities, error) {
 	all, err := pl.capacities.List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("listing CSIStorageCapacities: %w", err)
 	}
-	var large []reachableCapacity
+	large := &largeCapacities{}
 	for _, capacity := range all {
 		if capacity.StorageClassName != class || capacity.NodeTopology == nil {
 			continue
@@ -84,12 +139,15 @@ func (pl *plugin) capacitiesFor(class string, size int64) ([]reachableCapacity, 
 		}
 		// Storage whose nodes can't be told is not reachable.
 		if nodes, err := metav1.LabelSelectorAsSelector(capacity.NodeTopology); err == nil {
-			large = append(large, reachableCapacity{CSIStorageCapacity: capacity, nodes: nodes})
+			large.list = append(large.list, reachableCapacity{CSIStorageCapacity: capacity, nodes: nodes})
 		}
 	}
-	slices.SortFunc(large, func(a, b reachableCapacity) int {
+	slices.SortFunc(large.list, func(a, b reachableCapacity) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	for i := range large.list {
+		large.places.add(i, selectorDomains(large.list[i].NodeTopology))
+	}
 	return large, nil
 }
 
@@ -111,12 +169,11 @@ func (o *provisioner) provisionOn(node *v1.Node) (capacity *storagev1.CSIStorage
 	if !o.limited {
 		return nil, ""
 	}
-	for _, reachable := range o.capacities {
-		if reachable.nodes.Matches(nodeLabels) {
-			return reachable.CSIStorageCapacity, ""
-		}
+	first := o.capacities.places.first(node.Labels, func(i int) bool { return o.capacities.list[i].nodes.Matches(nodeLabels) })
+	if first < 0 {
+		return nil, reasonNoCapacity
 	}
-	return nil, reasonNoCapacity
+	return o.capacities.list[first].CSIStorageCapacity, ""
 }
 
 // allowedNodes turns the allowed topologies of a storage class into selectors, of which a node must match one. No terms

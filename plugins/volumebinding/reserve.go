@@ -21,8 +21,12 @@ func (pl *plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
-	p := ofPod.planFor(nodeName)
-	if p == nil || pl.allBound(pod) {
+	if len(ofPod.delayed) == 0 || pl.allBound(pod) {
+		ofPod.setAllBound(true)
+		return nil
+	}
+	p := pl.planOn(ofPod, nodeName)
+	if p == nil {
 		ofPod.setAllBound(true)
 		return nil
 	}
@@ -34,6 +38,30 @@ func (pl *plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 	ofPod.setAllBound(false)
 	ofPod.setPlan(nodeName, reserved)
 	return nil
+}
+
+// planOn returns how the claims are to be bound on a node that passed Filter; nil for other nodes. It comes to the same as then,
+// since it goes by what PreFilter found.
+func (pl *plugin) planOn(ofPod *podState, nodeName string) *plan {
+	node, err := pl.node(nodeName)
+	if err != nil {
+		return nil
+	}
+	p := &plan{}
+	if reason, err := planDelayed(ofPod.delayed, node, p); reason != "" || err != nil {
+		return nil
+	}
+	return p
+}
+
+// node returns a node of the snapshot, or as the informer has it.
+func (pl *plugin) node(name string) (*v1.Node, error) {
+	if snapshot := pl.handle.SnapshotSharedLister(); snapshot != nil {
+		if info, err := snapshot.NodeInfos().Get(name); err == nil {
+			return info.Node(), nil
+		}
+	}
+	return pl.nodes.Get(name)
 }
 
 // Unreserve implements fwk.ReservePlugin: it takes back what Reserve assumed and is not written yet. It may be called

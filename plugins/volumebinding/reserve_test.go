@@ -97,8 +97,8 @@ func TestReserveSharedClaim(t *testing.T) {
 func TestReserveWithoutPlan(t *testing.T) {
 	pl, pod := newPlugin(t, pending("c", waiting, "1Gi")), claiming("c")
 	state, _ := filter(t, pl, pod)
-	fixture.CheckStatus(t, pl.Reserve(t.Context(), state, pod, "n"), nil)
-	checkPreFlight(t, pl, state, pod, "n", fwk.NewStatus(fwk.Skip))
+	fixture.CheckStatus(t, pl.Reserve(t.Context(), state, pod, "gone"), nil)
+	checkPreFlight(t, pl, state, pod, "gone", fwk.NewStatus(fwk.Skip))
 }
 
 // TestChangesBeforeReserve changes the cluster between Filter and Reserve. The pod has two claims that are bound to

@@ -6,6 +6,7 @@ package volumebinding
 import (
 	"context"
 	"math"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	storagevolume "k8s.io/component-helpers/storage/volume"
@@ -29,9 +30,12 @@ func (pl *plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node
 	if err != nil {
 		return 0, fwk.AsStatus(err)
 	}
-	p := ofPod.planFor(nodeInfo.Node().Name)
-	if p == nil {
+	if !ofPod.knowsStorage() {
 		return 0, nil
+	}
+	p := &plan{}
+	if reason, err := planDelayed(ofPod.delayed, nodeInfo.Node(), p); reason != "" || err != nil {
+		return 0, nil // the node does not take the pod
 	}
 	storage := p.storage()
 	if len(storage) == 0 {
@@ -42,6 +46,17 @@ func (pl *plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node
 		sum += pl.shape.Filled(s.requested, s.capacity)
 	}
 	return int64(math.Round(float64(sum) / float64(len(storage)))), nil
+}
+
+// knowsStorage reports whether it is known on any node how much storage there is.
+func (s *podState) knowsStorage() bool {
+	return slices.ContainsFunc(s.delayed, func(claim *delayedClaim) bool {
+		if len(claim.candidates.prebound)+len(claim.candidates.free) > 0 {
+			return true
+		}
+		provisioner, err := claim.provisioner()
+		return err == nil && provisioner.limited
+	})
 }
 
 // ScoreExtensions implements fwk.ScorePlugin.

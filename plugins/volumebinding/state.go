@@ -14,14 +14,14 @@ import (
 const stateKey fwk.StateKey = Name
 
 // podState is what the plugin knows of the pod being scheduled. It is shared by all clones of the cycle state, so that
-// Filter may be called in a clone and Reserve still finds the plan.
+// all of them know the plan that Reserve made.
 type podState struct {
 	// bound and delayed never change.
-	bound   []*v1.PersistentVolumeClaim
+	bound   []boundClaim
 	delayed []*delayedClaim
 
 	mu sync.Mutex
-	// plans has the nodes that passed Filter.
+	// plans has the nodes for which Reserve was called.
 	plans map[string]*plan
 	// allBound says, after Reserve, that there is nothing to do for PreBind.
 	allBound bool

@@ -61,7 +61,15 @@ func RequiredNodeAffinity(key []byte, pod *v1.Pod) []byte {
 	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return append(key, 0)
 	}
-	terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	return NodeSelector(key, affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+}
+
+// NodeSelector appends a selector of nodes, which may be nil.
+func NodeSelector(key []byte, selector *v1.NodeSelector) []byte {
+	if selector == nil {
+		return append(key, 0)
+	}
+	terms := selector.NodeSelectorTerms
 	key = framework.AppendKeyInt(append(key, 1), int64(len(terms)))
 	for i := range terms {
 		key = nodeRequirements(key, terms[i].MatchExpressions)

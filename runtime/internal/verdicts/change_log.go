@@ -34,6 +34,15 @@ func (l *ChangeLog) CatchUp(nodes framework.IndexedSnapshot) {
 	l.generation = nodes.Generation()
 }
 
+// Add enters nodes of which something else changed than what the snapshot has. What is no node index is left out.
+func (l *ChangeLog) Add(nodeIndexes []int) {
+	for _, nodeIndex := range nodeIndexes {
+		if nodeIndex >= 0 && nodeIndex < l.nodes.IndexCount() {
+			l.changed = append(l.changed, nodeIndex)
+		}
+	}
+}
+
 // forget drops the list, so that every reader starts again.
 func (l *ChangeLog) forget() {
 	l.base = l.End() + 1
