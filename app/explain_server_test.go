@@ -193,7 +193,7 @@ func TestExplainPodRefused(t *testing.T) {
 		"no such pod":         {404, status("there is no pod", `,"details":{"kind":"pods","name":"web"}`), nil, "there is no pod"},
 		"no such path":        {404, "404 page not found\n", nil, "URL does not explain pods: it has no /explain/pods/; is it the URL of a 'rouse run' of this version?"},
 		"no leader":           {503, status("ask the leader", ""), nil, "URL answers with code 503: ask the leader"},
-		"a fault":             {500, "<html>", nil, "URL answers with code 500: Internal Server Error"},
+		"a server error":      {500, "<html>", nil, "URL answers with code 500: Internal Server Error"},
 		"another service":     {200, "hello", nil, "what URL answers is not an explanation; is it the URL of a 'rouse run'?"},
 		"another API":         {200, "{}", nil, "what URL answers is not an explanation; is it the URL of a 'rouse run'?"},
 		"a redirection":       {302, "", nil, "URL answers with code 302: Found"},

@@ -62,17 +62,17 @@ type documentedExplanation struct {
 	} `json:"heard"`
 	HeardSince string `json:"heardSince"`
 
-	NotAsked   string     `json:"notAsked"`
-	AllNodes   int        `json:"allNodes"`
-	Everywhere []obstacle `json:"everywhere"`
+	NotAsked   string    `json:"notAsked"`
+	AllNodes   int       `json:"allNodes"`
+	Everywhere []blocker `json:"everywhere"`
 	Nodes      []struct {
-		Name      string     `json:"name"`
-		Things    int        `json:"things"`
-		Obstacles []obstacle `json:"obstacles"`
+		Name      string    `json:"name"`
+		Things    int       `json:"things"`
+		Obstacles []blocker `json:"obstacles"`
 	} `json:"nodes"`
 }
 
-type obstacle struct {
+type blocker struct {
 	Plugin  string   `json:"plugin"`
 	Reason  string   `json:"reason"`
 	Details []string `json:"details"`
@@ -101,7 +101,7 @@ func TestExplainPodJSON(t *testing.T) {
 	if got.Pool != "unschedulable" || got.At != "5s" || got.Attempts != 1 || got.AllNodes != 1 || got.SchedulerName != "default-scheduler" {
 		t.Errorf("explanation %+v", got)
 	}
-	want := []obstacle{{"NodeAffinity", "node(s) didn't match Pod's node affinity/selector", []string{"node selector disk=ssd: the node has hdd"}}}
+	want := []blocker{{"NodeAffinity", "node(s) didn't match Pod's node affinity/selector", []string{"node selector disk=ssd: the node has hdd"}}}
 	if len(got.Nodes) != 1 || got.Nodes[0].Name != "n1" || got.Nodes[0].Things != 1 {
 		t.Fatalf("nodes %+v, want n1 with one blocker", got.Nodes)
 	}

@@ -105,6 +105,6 @@ func (p *process) elector(callbacks leaderelection.LeaderCallbacks) (*leaderelec
 	if err != nil {
 		return nil, fmt.Errorf("preparing the election of a leader: %w", err)
 	}
-	p.cluster.fence.guard(elector)
+	p.cluster.fence.start(elector)
 	return elector, nil
 }

@@ -28,8 +28,8 @@ type leadership interface {
 // go on with its bindings until then, and could give away devices that the next leader has given to other pods.
 type fence struct{ leadership atomic.Value }
 
-// guard makes the fence ask from now on. Without leader election it lets everything through.
-func (f *fence) guard(l leadership) { f.leadership.Store(&l) }
+// start makes the fence ask from now on. Without leader election it lets everything through.
+func (f *fence) start(l leadership) { f.leadership.Store(&l) }
 
 // fenced returns a copy of a configuration whose clients are behind the fence.
 func (f *fence) fenced(config *restclient.Config) *restclient.Config {

@@ -51,7 +51,7 @@ func TestNothingIsChangedWithoutTheLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var f fence
 			if test.leadership != nil {
-				f.guard(test.leadership)
+				f.start(test.leadership)
 			}
 			server := &sent{}
 			config := f.fenced(&restclient.Config{Host: "https://server.example", Transport: server})

@@ -29,7 +29,7 @@ func TestOnlyHeartbeats(t *testing.T) {
 		if !onlyHeartbeat(node, updated) {
 			t.Fatal("a copy is not the same")
 		}
-		touch(reflect.ValueOf(updated).Elem(), strings.Split(path, ".")[1:])
+		setLeaf(reflect.ValueOf(updated).Elem(), strings.Split(path, ".")[1:])
 		if reflect.DeepEqual(node, updated) {
 			t.Fatalf("the test does not change %s", path)
 		}
@@ -89,8 +89,8 @@ func fill(v reflect.Value, path string, paths *[]string) {
 	*paths = append(*paths, path)
 }
 
-// touch gives the leaf at a path another value.
-func touch(v reflect.Value, path []string) {
+// setLeaf gives the leaf at a path another value.
+func setLeaf(v reflect.Value, path []string) {
 	switch v.Interface().(type) {
 	case metav1.Time:
 		v.Set(reflect.ValueOf(metav1.Unix(2000, 0)))
@@ -101,15 +101,15 @@ func touch(v reflect.Value, path []string) {
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		touch(v.Elem(), path)
+		setLeaf(v.Elem(), path)
 	case reflect.Slice:
-		touch(v.Index(0), path)
+		setLeaf(v.Index(0), path)
 	case reflect.Map:
 		element := reflect.New(v.Type().Elem()).Elem()
-		touch(element, path)
+		setLeaf(element, path)
 		v.SetMapIndex(v.MapKeys()[0], element)
 	case reflect.Struct:
-		touch(v.FieldByName(path[0]), path[1:])
+		setLeaf(v.FieldByName(path[0]), path[1:])
 	case reflect.String:
 		v.SetString("another value")
 	case reflect.Bool:

@@ -175,7 +175,7 @@ type follower struct {
 	views    map[string]nodeView
 	changes  map[string]int
 	lives    map[string]int
-	slots    map[string]int
+	indexOf  map[string]int
 	infos    map[int]fwk.NodeInfo
 }
 
@@ -246,7 +246,7 @@ func (f *follower) checkSlots(t *testing.T, m *model, before int64) {
 		if _, taken := infos[index]; taken {
 			t.Errorf("node index %d has two nodes", index)
 		}
-		if old, known := f.slots[name]; known && old != index && f.lives[name] == m.lives[name] {
+		if old, known := f.indexOf[name]; known && old != index && f.lives[name] == m.lives[name] {
 			t.Errorf("node %s moved from node index %d to %d", name, old, index)
 		}
 		indexes[name], infos[index] = index, info
@@ -279,7 +279,7 @@ func (f *follower) checkSlots(t *testing.T, m *model, before int64) {
 			t.Errorf("the change of node index %d is not yielded", index)
 		}
 	}
-	f.slots, f.infos, f.lives = indexes, infos, maps.Clone(m.lives)
+	f.indexOf, f.infos, f.lives = indexes, infos, maps.Clone(m.lives)
 }
 
 const modelTTL = 40 * time.Second

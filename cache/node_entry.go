@@ -41,8 +41,8 @@ func (e *nodeEntry) writable() *framework.NodeInfo {
 	return e.info
 }
 
-// touch has the node count as changed.
-func (e *nodeEntry) touch() {
+// bumpGeneration has the node count as changed.
+func (e *nodeEntry) bumpGeneration() {
 	unchanged := e.shared || e.touched
 	e.writable().SetNode(e.info.Node())
 	e.touched = unchanged

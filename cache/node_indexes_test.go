@@ -39,7 +39,7 @@ func TestChangeLog(t *testing.T) {
 		}
 	}
 	if log.latest() != 60 || log.changedAt(5) != 30 {
-		t.Errorf("latest %d, slot 5 changed at %d; want 60 and 30", log.latest(), log.changedAt(5))
+		t.Errorf("latest %d, node index 5 changed at %d; want 60 and 30", log.latest(), log.changedAt(5))
 	}
 	for index := range log.since(0) {
 		if index != 0 {

@@ -86,7 +86,7 @@ func (c *Cache) TouchNode(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if entry, ok := c.nodes[name]; ok && entry.live() {
-		entry.touch()
+		entry.bumpGeneration()
 		c.indexes.recordChange(entry)
 	}
 }

@@ -78,7 +78,7 @@ func (f *Framework) WaitOnPermit(_ context.Context, pod *v1.Pod) *fwk.Status {
 }
 
 // OnPermitDecided is WaitOnPermit for callers that must not block: it calls decided once with the status, from the
-// goroutine in which the decision falls, or at once if it has fallen. A timeout falls in whatever calls the functions
+// goroutine in which the decision is made, or at once if it was made before. A timeout falls in whatever calls the functions
 // of the clock; decided must not use the clock then, if the clock is locked meanwhile. The result is false, and decided
 // not called, if the pod does not wait.
 func (f *Framework) OnPermitDecided(pod *v1.Pod, decided func(*fwk.Status)) bool {
@@ -91,7 +91,7 @@ func (f *Framework) OnPermitDecided(pod *v1.Pod, decided func(*fwk.Status)) bool
 	return true
 }
 
-// leavePermit ends the waiting of a pod about which a decision has fallen.
+// leavePermit ends the waiting of a pod about which a decision was made.
 func (f *Framework) leavePermit(waiting *waitingPod, start time.Time) *fwk.Status {
 	f.options.WaitingPods.remove(waiting)
 	status, at := waiting.decision()

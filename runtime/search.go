@@ -119,8 +119,8 @@ func (n *nodeNames) of(nodes framework.IndexedSnapshot) []string {
 	}
 	if len(n.order) != len(order) || &n.order[0] != &order[0] {
 		n.order, n.names = order, make([]string, len(order))
-		for i, slot := range order {
-			n.names[i] = nodes.NodeAt(slot).Node().Name
+		for i, nodeIndex := range order {
+			n.names[i] = nodes.NodeAt(nodeIndex).Node().Name
 		}
 	}
 	return n.names

@@ -83,7 +83,7 @@ type waitingPod struct {
 	order  int // among all pods that ever waited
 	clock  clock.WithDelayedExecution
 	timers map[string]clock.Timer // by plugin; filled when the pod begins to wait
-	// decided is closed when the decision has fallen.
+	// decided is closed when the decision was made.
 	decided chan struct{}
 
 	mu      sync.Mutex
@@ -131,7 +131,7 @@ func (w *waitingPod) decide(status *fwk.Status, at time.Time, condition func() b
 	return true
 }
 
-// timeOut is called by the timer of a plugin. A fake clock calls it under its own lock, so it must not touch the
+// timeOut is called by the timer of a plugin. A fake clock calls it under its own lock, so it must not use the
 // clock: the timers of other plugins are left to fire in vain.
 func (w *waitingPod) timeOut(plugin string, timeout time.Duration, deadline time.Time) {
 	message := fmt.Sprintf("rejected due to timeout after waiting %v at plugin %v", timeout, plugin)
@@ -160,12 +160,12 @@ func (w *waitingPod) Allow(plugin string) {
 	})
 }
 
-// Reject implements fwk.WaitingPod. It returns false if the decision has fallen before.
+// Reject implements fwk.WaitingPod. It returns false if the decision was made before.
 func (w *waitingPod) Reject(plugin, message string) bool {
 	return w.turnDown(fwk.NewStatus(fwk.Unschedulable, message).WithPlugin(plugin))
 }
 
-// Preempt implements fwk.WaitingPod. It returns false if the decision has fallen before.
+// Preempt implements fwk.WaitingPod. It returns false if the decision was made before.
 func (w *waitingPod) Preempt(plugin, message string) bool {
 	return w.turnDown(fwk.NewStatus(fwk.Error, message).WithPlugin(plugin))
 }
@@ -177,7 +177,7 @@ func (w *waitingPod) turnDown(status *fwk.Status) bool {
 	return w.decide(status, w.clock.Now(), func() bool { return true })
 }
 
-// onDecision calls back after the decision, or at once if it has fallen.
+// onDecision calls back after the decision, or at once if it was made before.
 func (w *waitingPod) onDecision(call func()) {
 	w.mu.Lock()
 	over := w.over
@@ -190,7 +190,7 @@ func (w *waitingPod) onDecision(call func()) {
 	}
 }
 
-// decision returns the status and the time of a decision that has fallen.
+// decision returns the status and the time of a decision that was made.
 func (w *waitingPod) decision() (*fwk.Status, time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -366,14 +366,14 @@ func TestPodsToActivate(t *testing.T) {
 		}
 	}
 	early, late := objects.Pod("early").Requests("cpu", "1").Build(), objects.Pod("late").Requests("cpu", "1").Build()
-	closed := true
-	door := &scripted{name: "Door", pre: func(pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status) {
-		if closed && pod.Name != "key" {
-			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "closed")
+	rejects := true
+	rejecting := &scripted{name: "Rejecting", pre: func(pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status) {
+		if rejects && pod.Name != "key" {
+			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "not yet")
 		}
 		return nil, nil
 	}}
-	f := newFixtureWith(t, bare, door,
+	f := newFixtureWith(t, bare, rejecting,
 		stateSpy(func(state fwk.CycleState) { activate(state, early) }),
 		&cycleEnd{name: "P", postBind: func(state fwk.CycleState, _ *v1.Pod) { activate(state, late) }})
 	f.addNodes("n1")

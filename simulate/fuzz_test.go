@@ -50,8 +50,8 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
-		var fault *simulate.InputError
-		if !errors.As(err, &fault) || err.Error() == "" {
+		var inputErr *simulate.InputError
+		if !errors.As(err, &inputErr) || err.Error() == "" {
 			t.Fatalf("got %T %q, want an InputError", err, err)
 		}
 	})

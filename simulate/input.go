@@ -61,16 +61,16 @@ func (s source) errorf(format string, args ...any) error {
 }
 
 // InputError is what [Load] and a replay return when the input cannot be used: it is unreadable, or asks for something
-// impossible. The text has a line for each fault, with file, line and column.
+// impossible. The text has a line for each error, with file, line and column.
 type InputError struct {
-	// Err has every fault; a manifest.ErrorList where there can be several.
+	// Err has every error; a manifest.ErrorList where there can be several.
 	Err error
 }
 
 // Error implements error.
 func (e *InputError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the faults.
+// Unwrap returns the errors.
 func (e *InputError) Unwrap() error { return e.Err }
 
 // LoadOptions change what [Load] reads. The zero value is the default.
@@ -86,8 +86,8 @@ type LoadOptions struct {
 // order of the names; files and folders whose names begin with a dot are left out.
 //
 // Every document is an object, a list of objects as kubectl get prints it, or a Scenario. Fields that an object's
-// kind does not have, and kinds that are not known, are no faults, because clusters are often newer than this package.
-// Every error is an [*InputError] and has all faults of all files.
+// kind does not have, and kinds that are not known, are no errors, because clusters are often newer than this package.
+// Every error is an [*InputError] and has all errors of all files.
 func Load(paths []string, options LoadOptions) (*Input, error) {
 	if len(paths) == 0 {
 		return nil, &InputError{errors.New("nothing to simulate: name at least one file or folder of manifests")}
@@ -107,7 +107,7 @@ func Parse(name string, data []byte) (*Input, error) {
 	return l.finish()
 }
 
-// loader collects the documents of all files, and all faults.
+// loader collects the documents of all files, and all errors.
 type loader struct {
 	input Input
 	kinds *kindTable
@@ -224,10 +224,10 @@ func (l *loader) readDocuments(documents []*manifest.Document, err error) {
 	}
 }
 
-// maxErrors is how many faults of an input are reported at most, or a few more.
+// maxErrors is how many errors of an input are reported at most, or a few more.
 const maxErrors = 1000
 
-// full reports whether there are as many faults as anybody reads, so that the rest of the input is not looked at.
+// full reports whether there are as many errors as a user would read, so that the rest of the input is not looked at.
 func (l *loader) full() bool { return len(l.errs) >= maxErrors }
 
 // readDocument takes an object, a list of objects or a scenario.

@@ -197,7 +197,7 @@ type warning struct {
 	more string
 }
 
-// warnOf turns faults into warnings, one for all that only differ in where they are. The directives of patches are
+// warnOf turns errors into warnings, one for all that only differ in where they are. The directives of patches are
 // fields that no type has.
 func (l *loader) warnOf(kind string, errs error) {
 	var list manifest.ErrorList

@@ -126,8 +126,8 @@ func TestPatchThatTheObjectRefuses(t *testing.T) {
 	input := parse(t, documents(node("n1", ""), scenario(
 		"{at: 1s, patch: {apiVersion: v1, kind: Node, metadata: {name: n1, uid: other}}}")))
 	_, err := simulate.Run(t.Context(), input, simulate.Options{})
-	var fault *simulate.InputError
-	if !errors.As(err, &fault) || !strings.HasPrefix(err.Error(), "input.yaml:4:10: spec.steps[0].patch: patch Node n1 at 1s: ") {
+	var inputErr *simulate.InputError
+	if !errors.As(err, &inputErr) || !strings.HasPrefix(err.Error(), "input.yaml:4:10: spec.steps[0].patch: patch Node n1 at 1s: ") {
 		t.Errorf("got error %v, want an InputError with the place of the step", err)
 	}
 }

@@ -223,8 +223,8 @@ func TestBrokenScenariosAreRefused(t *testing.T) {
 			if err == nil {
 				_, err = simulate.Run(t.Context(), input, simulate.Options{})
 			}
-			var fault *simulate.InputError
-			if !errors.As(err, &fault) {
+			var inputErr *simulate.InputError
+			if !errors.As(err, &inputErr) {
 				t.Fatalf("got error %v (%T), want an InputError", err, err)
 			}
 			if !strings.HasPrefix(err.Error(), path+want[0]) {
@@ -243,8 +243,8 @@ func TestEveryFaultIsReported(t *testing.T) {
 		"../testdata/broken/scenarios/no-name.yaml",
 		"../testdata/broken/scenarios/does-not-exist.yaml",
 	}, simulate.LoadOptions{})
-	var fault *simulate.InputError
-	if !errors.As(err, &fault) {
+	var inputErr *simulate.InputError
+	if !errors.As(err, &inputErr) {
 		t.Fatalf("got error %v (%T), want an InputError", err, err)
 	}
 	for _, want := range []string{"pods[0].pool", "pods[1].wokenBy", "pods[2]", "steps[1].expect", "no-name.yaml:3:1", "does-not-exist.yaml"} {

@@ -145,7 +145,7 @@ func newTimelineRow(line *timeline, y float64, scale timeScale) timelineRow {
 	for _, span := range line.spans {
 		from, to := scale.x(span.from), scale.x(span.to)
 		if to-from < smallest/4 && span.pool != simulate.PoolBound {
-			continue // thousands of them would only weigh on the browser
+			continue // thousands of them would only slow the browser down
 		}
 		row.Bars = append(row.Bars, timelineBar{
 			X: from, Y: barY, Width: rounded(max(to-from, 1.5)), Height: barHeight, Pool: span.pool, Title: spanTitle(line.pod, span),

@@ -114,12 +114,12 @@ func (h *history) add(t *testing.T, pod *v1.Pod) {
 // edit replaces a node by what change makes of a copy of it.
 func (h *history) edit(t *testing.T, name string, change func(*framework.NodeInfo) error) {
 	t.Helper()
-	slot, _ := h.nodes.NodeIndex(name)
-	edited := h.nodes.Infos()[slot].Clone() // every slot has a node
+	index, _ := h.nodes.NodeIndex(name)
+	edited := h.nodes.Infos()[index].Clone() // every index has a node
 	if err := change(edited); err != nil {
 		t.Fatal(err)
 	}
-	h.nodes.Set(slot, edited)
+	h.nodes.Set(index, edited)
 }
 
 // preempt asks an evaluator, and describes what it says.

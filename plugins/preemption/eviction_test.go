@@ -83,7 +83,7 @@ func TestEvictionInBackground(t *testing.T) {
 	}
 	tests := []struct {
 		name      string
-		arrange   func(*setup)
+		prepare   func(*setup)
 		left      []string
 		events    []string
 		activated []string
@@ -106,7 +106,7 @@ func TestEvictionInBackground(t *testing.T) {
 				s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
 					Objects: all, Parallelism: 4, Go: func(task func()) { tasks = append(tasks, task) },
 				}})
-				tt.arrange(s)
+				tt.prepare(s)
 				ctx, endOfCycle := context.WithCancel(silent(t))
 				state, statuses := s.Filter(t, preemptor)
 				result, status := s.evaluator.Preempt(ctx, state, preemptor, statuses)

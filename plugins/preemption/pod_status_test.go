@@ -164,7 +164,7 @@ func TestRetries(t *testing.T) {
 func TestNominationsAreWithdrawn(t *testing.T) {
 	low, equal, high := pod("low", 9, "1", nominatedFor("a")), pod("equal", 10, "1", nominatedFor("a")), pod("high", 11, "1", nominatedFor("a"))
 	unwritten, elsewhere := pod("unwritten", 1, "1"), pod("elsewhere", 1, "1", nominatedFor("b"))
-	arrange := func(t *testing.T) (*setup, *v1.Pod) {
+	prepare := func(t *testing.T) (*setup, *v1.Pod) {
 		preemptor := pod("p", 10, "1")
 		return newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
 			Objects: list{preemptor, node("a", "3"), pod("v", 1, "3", on("a")), low, equal, high, unwritten, elsewhere},
@@ -175,7 +175,7 @@ func TestNominationsAreWithdrawn(t *testing.T) {
 		}}), preemptor
 	}
 	t.Run("of lower priority, on that node", func(t *testing.T) {
-		s, preemptor := arrange(t)
+		s, preemptor := prepare(t)
 		result, status := s.preempt(t, preemptor)
 		s.checkPreempted(t, result, status, "a", "v")
 		got := map[string]string{}
@@ -197,7 +197,7 @@ func TestNominationsAreWithdrawn(t *testing.T) {
 		}
 	})
 	t.Run("a failure does not keep the victims, but the pod is tried again", func(t *testing.T) {
-		s, preemptor := arrange(t)
+		s, preemptor := prepare(t)
 		s.answer("patch", "low", errors.New("broken"))
 		result, status := s.preempt(t, preemptor)
 		s.checkPreempted(t, result, status, "a", "v")
@@ -206,7 +206,7 @@ func TestNominationsAreWithdrawn(t *testing.T) {
 		}
 	})
 	t.Run("a pod that is gone has none", func(t *testing.T) {
-		s, preemptor := arrange(t)
+		s, preemptor := prepare(t)
 		s.answer("patch", "low", notFound("low"))
 		s.preempt(t, preemptor)
 		if len(s.Activated()) > 0 {

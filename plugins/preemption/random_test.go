@@ -125,8 +125,8 @@ func TestPropertiesOfCandidates(t *testing.T) {
 				continue
 			}
 			tr := &trialOf{s, state, w.preemptor, info}
-			for _, fault := range w.checkCandidate(t, tr, byNode[info.Node().Name]) {
-				t.Errorf("seed %d, node %s: %s", seed, info.Node().Name, fault)
+			for _, problem := range w.checkCandidate(t, tr, byNode[info.Node().Name]) {
+				t.Errorf("seed %d, node %s: %s", seed, info.Node().Name, problem)
 			}
 		}
 		if t.Failed() {
@@ -153,26 +153,26 @@ func (w *randomCluster) checkCandidate(t *testing.T, tr *trialOf, victims *exten
 		}
 		return nil
 	}
-	var faults []string
+	var problems []string
 	for i, victim := range victims.Pods {
 		if !slices.Contains(lower, victim) {
-			faults = append(faults, fmt.Sprintf("victim %s is as important as the preemptor, or elsewhere", victim.Name))
+			problems = append(problems, fmt.Sprintf("victim %s is as important as the preemptor, or elsewhere", victim.Name))
 		}
 		others := slices.Delete(slices.Clone(victims.Pods), i, i+1)
 		if tr.fitsWithout(t, others) {
-			faults = append(faults, fmt.Sprintf("victim %s could stay", victim.Name))
+			problems = append(problems, fmt.Sprintf("victim %s could stay", victim.Name))
 		}
 	}
 	if !tr.fitsWithout(t, victims.Pods) {
-		faults = append(faults, "the pod does not fit after the eviction")
+		problems = append(problems, "the pod does not fit after the eviction")
 	}
 	if want := w.violations(lower, victims.Pods); victims.NumPDBViolations != int64(want) {
-		faults = append(faults, fmt.Sprintf("%d victims are said to exceed budgets, %d do", victims.NumPDBViolations, want))
+		problems = append(problems, fmt.Sprintf("%d victims are said to exceed budgets, %d do", victims.NumPDBViolations, want))
 	}
 	if victims.NumPDBViolations > 0 && tr.fitsWithout(t, w.unprotected(lower)) {
-		faults = append(faults, "budgets are exceeded, but the eviction of other pods would do")
+		problems = append(problems, "budgets are exceeded, but the eviction of other pods would do")
 	}
-	return faults
+	return problems
 }
 
 // protected returns the names of pods that exceed a budget when all given are evicted, the most important first.

@@ -51,7 +51,7 @@ func neighbourGroups() []group {
 	return groups
 }
 
-// group has one row. What it is measured on is made when the first contender starts, and then shared: nobody changes it.
+// group has one row. What it is measured on is made when the first contender starts, and then shared, as it is not changed.
 func (c *neighbourCase) group(nodes int) group {
 	var cluster *objects.Neighbours
 	run := func(build func(context.Context, *objects.Neighbours) (decider, error)) func(context.Context, *meter) (Sample, error) {

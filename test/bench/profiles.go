@@ -134,7 +134,7 @@ func heartbeat(node *v1.Node, beat int) *v1.Node {
 	return &updated
 }
 
-// outOfTreePlugin is a plugin as somebody outside of either scheduler would write it first: it leaves out nodes with a label, and
+// outOfTreePlugin is a plugin as an author outside of both projects would write it first: it leaves out nodes with a label, and
 // prefers nodes with few pods.
 type outOfTreePlugin struct{}
 

@@ -249,7 +249,7 @@ func (c *DeviceControllers) cleanUp(ctx context.Context, claim *resourceapi.Reso
 		return
 	}
 	if claim.Status.Allocation != nil {
-		// The scheduler allocated the claim, and nobody uses it: an attempt that was cut short.
+		// The scheduler allocated the claim, and no pod uses it: an attempt that was cut short.
 		claim.Status.Allocation = nil
 		_, _ = api.UpdateStatus(ctx, claim, metav1.UpdateOptions{})
 		return
