@@ -57,6 +57,17 @@ func (f *Framework) appendFilterKeys(calls *pluginCalls, key []byte, state fwk.C
 	return key, rest
 }
 
+// activeFilters returns the indexes of the Filter plugins that are not skipped.
+func (f *Framework) activeFilters(state fwk.CycleState) (indexes []int) {
+	skipped := state.GetSkipFilterPlugins()
+	for i := range f.filter {
+		if !skipped.Has(f.filter[i].name) {
+			indexes = append(indexes, i)
+		}
+	}
+	return indexes
+}
+
 // appendFilterKey appends the key of one Filter plugin, which must be a framework.FilterKeyPlugin.
 func (f *Framework) appendFilterKey(calls *pluginCalls, key []byte, index int, state fwk.CycleState, pod *v1.Pod) ([]byte, bool) {
 	calls.beginCall(&f.filter[index].identity)

@@ -212,7 +212,7 @@ func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		switch {
 		case options.Sample > 0:
 			choice, failure = s.chooseFromSample(options)
-		case len(s.rest) > 0 || len(s.nominated) > 0 || s.asksForNodes():
+		case s.plain || len(s.nominated) > 0 || s.asksForNodes():
 			choice, failure = s.chooseBestFirst(options)
 		default:
 			choice, failure = s.chooseFromAll(options)

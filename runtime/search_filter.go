@@ -17,6 +17,9 @@ import (
 
 // filter brings the combined verdicts for this pod up to date, and finds out what they leave to be asked: the plugins that are
 // not part of them, and the nodes on which other pods are nominated to run.
+//
+// A plugin that is part of the combined verdicts is asked about nodes that one before it would reject, if that is not. Should it
+// fail, nothing is known of its failure without that: then all plugins are asked in their order.
 func (s *cachedSearch) filter() (status *fwk.Status) {
 	calls := s.f.startExtensionPoint(s.ctx, MethodFilter, s.state, s.pod)
 	defer calls.end(&status)
@@ -24,6 +27,22 @@ func (s *cachedSearch) filter() (status *fwk.Status) {
 	s.askChangedNodes(&calls)
 	c.combinedKey, s.rest = s.f.appendFilterKeys(&calls, append(c.combinedKey[:0], keyOfCombinedVerdicts), s.state, s.pod)
 	s.plain = len(s.rest) > 0
+	failure := s.combine()
+	if failure != nil && len(s.rest) > 0 && context.Cause(s.ctx) == nil {
+		c.combinedKey, s.rest = c.combinedKey[:1], s.f.activeFilters(s.state)
+		failure = s.combine()
+	}
+	if failure != nil {
+		return failure
+	}
+	c.asked = verdicts.Extend(c.asked, s.nodes.IndexCount(), verdicts.Unknown)
+	s.nominated = s.nominatedNodes()
+	return s.filterNominated(verdicts.Accepted)
+}
+
+// combine brings the combined verdicts of the plugins in the key up to date, except for those that it moves to the rest.
+func (s *cachedSearch) combine() *fwk.Status {
+	c := s.cache
 	entry := c.store.Get(c.combinedKey)
 	if entry == nil && s.takeUnseenFilters() {
 		entry = c.store.Get(c.combinedKey)
@@ -41,13 +60,11 @@ func (s *cachedSearch) filter() (status *fwk.Status) {
 	for i := range s.combined.filters {
 		c.store.Touch(s.combined.filters[i].entry)
 	}
-	if failure := s.combined.sync(s); failure != nil {
+	failure := s.combined.sync(s)
+	if failure != nil {
 		c.store.Remove(entry)
-		return failure
 	}
-	c.asked = verdicts.Extend(c.asked, s.nodes.IndexCount(), verdicts.Unknown)
-	s.nominated = s.nominatedNodes()
-	return s.filterNominated(verdicts.Accepted)
+	return failure
 }
 
 // askChangedNodes asks the plugins that know of more changes than the snapshot.

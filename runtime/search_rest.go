@@ -38,35 +38,43 @@ func (s *cachedSearch) askRest(nodeIndexes []int) *fwk.Status {
 			c.unasked = append(c.unasked, nodeIndex)
 		}
 	}
-	remaining := c.unasked
+	remaining, failure := s.askInOrder(c.unasked)
+	for _, nodeIndex := range remaining {
+		c.setAsked(nodeIndex, verdicts.Accepted)
+	}
+	return failure
+}
+
+// askInOrder asks the plugins that are not part of the combined verdicts about nodes, each about those that the ones before it
+// accept, and returns the nodes that all accept, in place. It records the rejections.
+func (s *cachedSearch) askInOrder(remaining []int) ([]int, *fwk.Status) {
 	for _, index := range s.rest {
 		if len(remaining) == 0 {
-			return nil
+			break
 		}
 		answers, failure := s.askFilter(index, remaining)
 		if failure != nil {
-			return failure
+			return nil, failure
 		}
 		kept := remaining[:0]
 		for i, nodeIndex := range remaining {
-			v := verdicts.Accepted
-			if answers[i] != nil {
-				if v, failure = s.verdictOf(index, answers[i]); failure != nil {
-					return failure
-				}
+			if answers[i] == nil {
+				kept = append(kept, nodeIndex)
+				continue
+			}
+			v, failure := s.verdictOf(index, answers[i])
+			if failure != nil {
+				return nil, failure
 			}
 			if v == verdicts.Accepted {
 				kept = append(kept, nodeIndex)
 			} else {
-				c.setAsked(nodeIndex, v)
+				s.cache.setAsked(nodeIndex, v)
 			}
 		}
 		remaining = kept
 	}
-	for _, nodeIndex := range remaining {
-		c.setAsked(nodeIndex, verdicts.Accepted)
-	}
-	return nil
+	return remaining, nil
 }
 
 // accepts reports whether all plugins accept a node that the combined verdicts accept, and about which
@@ -96,18 +104,19 @@ func (s *cachedSearch) askAccepted(found, nodeIndexes []int) ([]int, *fwk.Status
 
 // askAll asks about all nodes. After it, feasibleIndexes has all that take the pod.
 func (s *cachedSearch) askAll() *fwk.Status {
+	c := s.cache
 	if len(s.rest) == 0 && len(s.nominated) == 0 {
 		return nil
 	}
-	c := s.cache
 	c.indexes = s.combined.acceptedNodes(c.indexes[:0], s.allNodes())
-	remaining, failure := s.askAccepted(c.remaining[:0], c.indexes)
-	if failure != nil {
-		return failure
+	var failure *fwk.Status
+	if len(c.askedNodes) == 0 {
+		c.remaining, failure = s.askInOrder(append(c.remaining[:0], c.indexes...))
+	} else {
+		c.remaining, failure = s.askAccepted(c.remaining[:0], c.indexes)
 	}
-	c.remaining = remaining
-	s.remaining, s.filteredFurther = remaining, true
-	return nil
+	s.remaining, s.filteredFurther = c.remaining, true
+	return failure
 }
 
 // explain finds out why nodes don't take the pod, after askAll: for each the first plugin that rejects it, with nominated

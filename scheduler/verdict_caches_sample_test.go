@@ -4,12 +4,18 @@
 package scheduler
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -39,6 +45,52 @@ func (c *comparison) sample(pod *v1.Pod, totals map[string]int64) {
 	}
 	if _, feasible := totals[choice.Node]; !feasible {
 		c.t.Errorf("pod %s: the choice is %+v, which does not take the pod", pod.Name, choice)
+	}
+}
+
+// picky is a Filter plugin with a key that fails on nodes without the label that it is about.
+type picky struct{}
+
+var _ framework.FilterKeyPlugin = picky{}
+
+func (picky) Name() string { return "Picky" }
+
+func (picky) Filter(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if _, ok := node.Node().Labels["level"]; !ok {
+		return fwk.AsStatus(errors.New("the node has no level"))
+	}
+	return nil
+}
+
+func (picky) AppendFilterKey(key []byte, _ fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+	return key, true
+}
+
+// TestPluginsThatFailOnNodesThatOthersReject has a plugin without a key before one with a key: what the latter makes of nodes that
+// the former rejects must not fail the pod, however often such pods come.
+func TestPluginsThatFailOnNodesThatOthersReject(t *testing.T) {
+	f := newFixtureWith(t, bare, filters(func(_ *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+		if _, ok := node.Node().Labels["level"]; !ok {
+			return fwk.NewStatus(fwk.Unschedulable, "no level")
+		}
+		return nil
+	}), picky{})
+	f.addNodes("n1", "n2")
+	for i := range 4 {
+		f.add(objects.Pod(fmt.Sprint("hopeless", i)).Build())
+		f.attempt()
+		if got := f.seen.failures[i]; !got.Status.IsRejected() || !got.Diagnosis.UnschedulablePlugins.Equal(sets.New("Filters")) {
+			t.Fatalf("attempt %d: the status is %v, want a rejection by the first plugin", i, got.Status)
+		}
+	}
+	f.nodeAdded(objects.Node("n3").Label("level", "1").Build())
+	for i := range 4 {
+		name := fmt.Sprint("p", i)
+		f.add(objects.Pod(name).Build())
+		f.attempt()
+		if f.seen.bound[name] != "n3" {
+			t.Fatalf("pod %s is bound to %q, want n3", name, f.seen.bound[name])
+		}
 	}
 }
 
