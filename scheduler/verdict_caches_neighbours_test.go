@@ -69,7 +69,7 @@ func (c *comparison) lookAtOthers(pod *v1.Pod) {
 		return
 	}
 	if r.IntN(4) == 0 {
-		pod.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+		pod.Spec.NodeSelector = map[string]string{"disk": []string{"ssd", "hdd"}[r.IntN(2)]}
 	}
 	if r.IntN(2) == 0 {
 		for range 1 + r.IntN(3) {

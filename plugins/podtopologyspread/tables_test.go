@@ -32,6 +32,7 @@ func TestPodsThatDifferShareNoTable(t *testing.T) {
 		{name: "skew", a: zones(), b: web(constraintOn(2, zone, hard)), ofA: firstZoneFull, ofB: allOK},
 		{name: "number of domains", a: zones(), b: zones(minDomains(3)), ofA: firstZoneFull, ofB: "n1=skew n2=skew n3=skew n4=skew"},
 		{name: "nodes that the pod may use", a: zones(), b: with(zones(), nodeSelector(zone, "z1")), ofA: firstZoneFull, ofB: allOK},
+		{name: "other nodes that the pod may use", a: with(zones(minDomains(2)), nodeSelector(zone, "z1")), b: with(zones(minDomains(2)), nodeSelector(zone, "z2")), ofA: firstZoneFull, ofB: "n1=ok n2=ok n3=skew n4=skew"},
 		{name: "policy for nodes", a: with(zones(), nodeSelector(zone, "z1")), b: with(zones(affinityPolicy(ignore)), nodeSelector(zone, "z1")), ofA: allOK, ofB: firstZoneFull},
 		{name: "tolerations", a: zones(taintsPolicy(honor)), b: with(zones(taintsPolicy(honor)), tolerating), ofA: allOK, ofB: firstZoneFull, secondZoneTainted: true},
 		{name: "policy for taints", a: zones(), b: zones(taintsPolicy(honor)), ofA: firstZoneFull, ofB: allOK, secondZoneTainted: true},
