@@ -55,7 +55,7 @@ func BenchmarkDecision(b *testing.B) {
 func TestDecisionsAllocateLittle(t *testing.T) {
 	for name, incoming := range steadyPods() {
 		t.Run(name, func(t *testing.T) {
-			limit := 22.0
+			limit := 24.0
 			if name == "plain" {
 				limit = 8
 			}
