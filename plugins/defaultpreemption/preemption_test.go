@@ -36,6 +36,8 @@ func pod(name string, priority int32, cpu string, changes ...func(*v1.Pod)) *v1.
 	return p
 }
 
+func on(name string) func(*v1.Pod) { return func(pod *v1.Pod) { pod.Spec.NodeName = name } }
+
 func node(name, cpu string) *v1.Node {
 	return objects.Node(name).Allocatable("cpu", cpu, "memory", "64Gi", "pods", "110").Build()
 }
@@ -93,20 +95,20 @@ func TestPostFilter(t *testing.T) {
 	}{
 		{
 			"success", pod("p", 10, "2"),
-			[]apiruntime.Object{node("a", "2"), pod("v", 1, "1", fixture.OnNode("a")), pod("w", 2, "1", fixture.OnNode("a"))},
+			[]apiruntime.Object{node("a", "2"), pod("v", 1, "1", on("a")), pod("w", 2, "1", on("a"))},
 			fwk.Success, "preemption: found a potential placement for pod on node a, preempting 2 victims",
 			&fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: "a"},
 		},
 		{
 			"nothing helps", pod("p", 10, "2"),
-			[]apiruntime.Object{node("a", "2"), pod("v", 10, "1", fixture.OnNode("a")), node("b", "1")},
+			[]apiruntime.Object{node("a", "2"), pod("v", 10, "1", on("a")), node("b", "1")},
 			fwk.Unschedulable,
 			"preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",
 			&fwk.NominatingInfo{NominatingMode: fwk.ModeOverride},
 		},
 		{
 			"not eligible", pod("p", 10, "2", never),
-			[]apiruntime.Object{node("a", "2"), pod("v", 1, "1", fixture.OnNode("a"))},
+			[]apiruntime.Object{node("a", "2"), pod("v", 1, "1", on("a"))},
 			fwk.Unschedulable, "preemption: not eligible due to preemptionPolicy=Never.", nil,
 		},
 	}
@@ -149,7 +151,7 @@ func TestArgs(t *testing.T) {
 	objects := []apiruntime.Object{pod("p", 10, "1")}
 	for _, name := range []string{"a", "b", "c", "d"} {
 		// From a to d, candidates get better.
-		objects = append(objects, node(name, "1"), pod("v"+name, 'e'-int32(name[0]), "1", fixture.OnNode(name)))
+		objects = append(objects, node(name, "1"), pod("v"+name, 'e'-int32(name[0]), "1", on(name)))
 	}
 	chosen := func(args *configv1.DefaultPreemptionArgs) map[string]bool {
 		w, nodes := newCluster(t, args, objects...), map[string]bool{}
@@ -176,7 +178,7 @@ func TestArgs(t *testing.T) {
 // TestPreEnqueue holds the preemptor back for as long as its victims are not on their way out.
 func TestPreEnqueue(t *testing.T) {
 	waits := fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "waiting for the preemption for this pod to be finished")
-	onA := fixture.OnNode("a")
+	onA := on("a")
 	preemptor, first, last := pod("p", 10, "2"), pod("v", 2, "1", onA), pod("w", 1, "1", onA)
 	w := newCluster(t, nil, preemptor, node("a", "2"), first, last)
 	gate := w.Plugin(Name).(fwk.PreEnqueuePlugin)
@@ -223,7 +225,7 @@ func TestPreEnqueue(t *testing.T) {
 }
 
 func TestNewSynchronous(t *testing.T) {
-	preemptor, victim := pod("p", 10, "2"), pod("v", 2, "1", fixture.OnNode("a"))
+	preemptor, victim := pod("p", 10, "2"), pod("v", 2, "1", on("a"))
 	w := newClusterWith(t, NewSynchronous, nil, preemptor, node("a", "2"), victim)
 	state, statuses := w.Filter(t, preemptor)
 	if _, status := w.RunPostFilterPlugins(t.Context(), state, preemptor, statuses); !status.IsSuccess() {
@@ -248,8 +250,8 @@ func TestWhomPodsWaitFor(t *testing.T) {
 		want    []string
 	}{
 		{"no victims", nil, nil},
-		{"victims do not help", []apiruntime.Object{pod("v", 1, "1", fixture.OnNode("a")), pod("w", 20, "1", fixture.OnNode("a"))}, []string{"NodeResourcesFit"}},
-		{"victims help", []apiruntime.Object{pod("v", 1, "1", fixture.OnNode("a"))}, []string{"DefaultPreemption"}},
+		{"victims do not help", []apiruntime.Object{pod("v", 1, "1", on("a")), pod("w", 20, "1", on("a"))}, []string{"NodeResourcesFit"}},
+		{"victims help", []apiruntime.Object{pod("v", 1, "1", on("a"))}, []string{"DefaultPreemption"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

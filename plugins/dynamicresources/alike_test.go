@@ -197,7 +197,7 @@ func TestAlikeNodesAreJudgedAsEach(t *testing.T) {
 func alikePod(random *rand.Rand, i int) *v1.Pod {
 	pod := podOf(fmt.Sprintf("p%d", i), fmt.Sprintf("c%d", i))
 	if random.IntN(4) == 0 {
-		fixture.Container("example.com/gpu", "1")(pod)
+		pod = objects.PodFrom(pod).Requests("example.com/gpu", "1").Build()
 		if random.IntN(2) == 0 {
 			pod.Spec.ResourceClaims = nil
 		}

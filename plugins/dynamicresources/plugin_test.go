@@ -228,12 +228,12 @@ func TestLostAnswers(t *testing.T) {
 // Another scheduler may have allocated a claim without saying when. From the first reservation on that is known, so that the
 // wait for devices that never get ready ends.
 func TestReservationSaysSinceWhenDevicesAreAllocated(t *testing.T) {
-	objects := oneGPU()
-	claim := objects[3].(*resourceapi.ResourceClaim)
+	all := oneGPU()
+	claim := all[3].(*resourceapi.ResourceClaim)
 	claim.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{
 		{Request: "r", Driver: "gpu.example.com", Pool: "n1", Device: "d0", BindingConditions: []string{"Ready"}},
 	}}}
-	inWorld(t, objects, func(t *testing.T, w *world) {
+	inWorld(t, all, func(t *testing.T, w *world) {
 		pod := podOf("first", claim.Name)
 		state := w.reserve(pod)
 		if status := w.PreBind(t.Context(), state, pod, "n1"); !strings.Contains(status.Message(), "device binding timeout") {
@@ -310,8 +310,8 @@ func TestNodesWithoutDevicesCanBeScored(t *testing.T) {
 		{Name: "two", DeviceClassName: "gpu", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 2},
 		{Name: "one", DeviceClassName: "gpu", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1},
 	}}}
-	objects := []apiruntime.Object{fixture.Node("n1"), fixture.Node("n2"), fixture.Node("n3"), gpuClass(), gpus("n1", "d0"), gpus("n2", "d0", "d1"), claim}
-	inWorld(t, objects, func(t *testing.T, w *world) {
+	all := []apiruntime.Object{objects.Node("n1").Build(), objects.Node("n2").Build(), objects.Node("n3").Build(), gpuClass(), gpus("n1", "d0"), gpus("n2", "d0", "d1"), claim}
+	inWorld(t, all, func(t *testing.T, w *world) {
 		pod, state := podOf("p", "a"), framework.NewCycleState()
 		_, status := w.PreFilter(t.Context(), state, pod, nil)
 		fixture.CheckStatus(t, status, nil)
@@ -333,8 +333,8 @@ func TestLeftoverClaimForExtendedResources(t *testing.T) {
 	left := gpuClaim("left")
 	left.Annotations = map[string]string{resourceapi.ExtendedResourceClaimAnnotation: "true"}
 	left.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p", Controller: ptr.To(true)}}
-	inWorld(t, []apiruntime.Object{fixture.Node("n1"), class, gpus("n1", "d0"), left}, func(t *testing.T, w *world) {
-		pod := fixture.Pod("p", fixture.Container("example.com/gpu", "1"), func(pod *v1.Pod) { pod.UID = "p" })
+	inWorld(t, []apiruntime.Object{objects.Node("n1").Build(), class, gpus("n1", "d0"), left}, func(t *testing.T, w *world) {
+		pod := objects.Pod("p").Container("a", "example.com/gpu", "1").With(func(pod *v1.Pod) { pod.UID = "p" }).Build()
 		state, status := w.filter(pod)
 		fixture.CheckStatus(t, status, rejected(reasonStaleClaim))
 		_, status = w.PostFilter(t.Context(), state, pod, nil)
@@ -345,14 +345,14 @@ func TestLeftoverClaimForExtendedResources(t *testing.T) {
 		for name, want := range map[string]fwk.QueueingHint{"p": fwk.Queue, "other": fwk.QueueSkip} {
 			waiting := pod
 			if name == "other" {
-				waiting = fixture.Pod(name)
+				waiting = objects.Pod(name).Build()
 			}
 			if hint, err := w.afterClaimChange(klog.Logger{}, waiting, left, nil); hint != want || err != nil {
 				t.Errorf("pod %s: got hint %v, error %v; want %v", name, hint, err, want)
 			}
 		}
 		own, _ := w.HintClass(pod)
-		if others, _ := w.HintClass(fixture.Pod("other")); own == others {
+		if others, _ := w.HintClass(objects.Pod("other").Build()); own == others {
 			t.Error("pods that are told different things are of one class")
 		}
 	})
@@ -361,14 +361,14 @@ func TestLeftoverClaimForExtendedResources(t *testing.T) {
 // All devices of a node can't be had because one is taken; then the next alternative is tried, with those that are left
 // (kubernetes/kubernetes#137347).
 func TestAllDevicesOrAnotherAlternative(t *testing.T) {
-	objects := append(oneGPU(), gpus("n1", "d0", "d1"))
-	objects = slices.Delete(objects, 2, 3) // the slice with one device
-	either, other := objects[2].(*resourceapi.ResourceClaim), objects[3].(*resourceapi.ResourceClaim)
+	all := append(oneGPU(), gpus("n1", "d0", "d1"))
+	all = slices.Delete(all, 2, 3) // the slice with one device
+	either, other := all[2].(*resourceapi.ResourceClaim), all[3].(*resourceapi.ResourceClaim)
 	either.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "r", FirstAvailable: []resourceapi.DeviceSubRequest{
 		{Name: "all", DeviceClassName: "gpu", AllocationMode: resourceapi.DeviceAllocationModeAll},
 		{Name: "one", DeviceClassName: "gpu", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1},
 	}}}
-	inWorld(t, objects, func(t *testing.T, w *world) {
+	inWorld(t, all, func(t *testing.T, w *world) {
 		w.reserve(podOf("first", other.Name))
 		w.reserve(podOf("second", either.Name))
 		got := w.claims.GetPendingAllocation(either.UID).Devices.Results
@@ -389,10 +389,10 @@ func TestSharedAndOwnClaimsTogether(t *testing.T) {
 	net.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.driver == "net.example.com"`}}}
 	shared := gpuClaim("shared")
 	shared.Spec.Devices.Requests[0].Exactly.DeviceClassName = "net"
-	objects := []apiruntime.Object{
-		fixture.Node("n1"), fixture.Node("n2"), gpu, net, network, gpus("n1", "d0"), gpus("n2", "d0"), shared, gpuClaim("a"), gpuClaim("b"),
+	all := []apiruntime.Object{
+		objects.Node("n1").Build(), objects.Node("n2").Build(), gpu, net, network, gpus("n1", "d0"), gpus("n2", "d0"), shared, gpuClaim("a"), gpuClaim("b"),
 	}
-	inWorld(t, objects, func(t *testing.T, w *world) {
+	inWorld(t, all, func(t *testing.T, w *world) {
 		for i, own := range []string{"a", "b"} {
 			pod := podOf("pod-"+own, "shared")
 			pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: "own", ResourceClaimName: &own})
@@ -442,13 +442,13 @@ func TestClaimNamedTwice(t *testing.T) {
 
 // A node may offer an extended resource that devices serve elsewhere: then there is no claim for it, only those of the pod.
 func TestResourceOnTheNodeBesideClaims(t *testing.T) {
-	objects := oneGPU()
-	objects[0].(*v1.Node).Status.Allocatable = v1.ResourceList{"example.com/fpga": resource.MustParse("1")}
+	all := oneGPU()
+	all[0].(*v1.Node).Status.Allocatable = v1.ResourceList{"example.com/fpga": resource.MustParse("1")}
 	fpga := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "fpga"}}
 	fpga.Spec.ExtendedResourceName = ptr.To("example.com/fpga")
-	inWorld(t, append(objects, fpga), func(t *testing.T, w *world) {
+	inWorld(t, append(all, fpga), func(t *testing.T, w *world) {
 		pod := podOf("first", "a")
-		fixture.Container("example.com/fpga", "1")(pod)
+		pod = objects.PodFrom(pod).Requests("example.com/fpga", "1").Build()
 		state := w.reserve(pod)
 		fixture.CheckStatus(t, w.PreBind(t.Context(), state, pod, "n1"), nil)
 		for _, action := range w.client.Actions() {

@@ -27,7 +27,10 @@ func initContainer(image string) func(*v1.Pod) {
 }
 
 func imageVolume(reference string) func(*v1.Pod) {
-	return fixture.Volume("image", v1.VolumeSource{Image: &v1.ImageVolumeSource{Reference: reference}})
+	return func(pod *v1.Pod) {
+		source := v1.VolumeSource{Image: &v1.ImageVolumeSource{Reference: reference}}
+		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: "image", VolumeSource: source})
+	}
 }
 
 // cluster has four nodes, of which the first holds the given images.

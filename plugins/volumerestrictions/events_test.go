@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func asObjects(claims []*v1.PersistentVolumeClaim) []apiruntime.Object {
@@ -27,7 +28,7 @@ func TestHintAfterPodDeleted(t *testing.T) {
 		pod, deleted *v1.Pod
 		want         fwk.QueueingHint
 	}{
-		{"unrelated pod", claiming("a"), fixture.Pod("d"), fwk.QueueSkip},
+		{"unrelated pod", claiming("a"), objects.Pod("d").Build(), fwk.QueueSkip},
 		{"same claim", claiming("a"), claiming("b", "a"), fwk.Queue},
 		{"another claim", claiming("a"), claiming("b"), fwk.QueueSkip},
 		{"same claim name in another namespace", claiming("a"), elsewhere(claiming("a")), fwk.QueueSkip},
@@ -50,9 +51,9 @@ func TestHintAfterPodDeleted(t *testing.T) {
 
 func TestHintAfterNodeDeleted(t *testing.T) {
 	hint := fixture.Hint(t, newPlugin(t, nil), fwk.Node, fwk.Delete)
-	fixture.CheckHint(t, hint, claiming("a"), fixture.Node("n"), nil, fwk.Queue)
-	fixture.CheckHint(t, hint, gce("a", false), fixture.Node("n"), nil, fwk.QueueSkip)
-	fixture.CheckHintObjects(t, hint, claiming("a"), fixture.Node("n"))
+	fixture.CheckHint(t, hint, claiming("a"), objects.Node("n").Build(), nil, fwk.Queue)
+	fixture.CheckHint(t, hint, gce("a", false), objects.Node("n").Build(), nil, fwk.QueueSkip)
+	fixture.CheckHintObjects(t, hint, claiming("a"), objects.Node("n").Build())
 }
 
 func TestHintAfterClaimAdded(t *testing.T) {
@@ -65,11 +66,11 @@ func TestHintAfterClaimAdded(t *testing.T) {
 		added *v1.PersistentVolumeClaim
 		want  fwk.QueueingHint
 	}{
-		{"named claim", claiming("b", "a"), fixture.Claim("a"), fwk.Queue},
-		{"another claim", claiming("b"), fixture.Claim("a"), fwk.QueueSkip},
-		{"another namespace", claiming("a"), fixture.Claim("a", inNamespace("elsewhere")), fwk.QueueSkip},
-		{"no claims", gce("a", false), fixture.Claim("a"), fwk.QueueSkip},
-		{"claim of an ephemeral volume", fixture.Pod("p", fixture.Ephemeral("vol")), fixture.Claim("p-vol"), fwk.QueueSkip},
+		{"named claim", claiming("b", "a"), objects.PersistentVolumeClaim("a").Build(), fwk.Queue},
+		{"another claim", claiming("b"), objects.PersistentVolumeClaim("a").Build(), fwk.QueueSkip},
+		{"another namespace", claiming("a"), objects.PersistentVolumeClaim("a").With(inNamespace("elsewhere")).Build(), fwk.QueueSkip},
+		{"no claims", gce("a", false), objects.PersistentVolumeClaim("a").Build(), fwk.QueueSkip},
+		{"claim of an ephemeral volume", objects.Pod("p").EphemeralVolume("vol").Build(), objects.PersistentVolumeClaim("p-vol").Build(), fwk.QueueSkip},
 	}
 	hint := fixture.Hint(t, newPlugin(t, nil), fwk.PersistentVolumeClaim, fwk.Add)
 	for _, tt := range tests {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func inUse() *fwk.Status {
@@ -61,18 +62,20 @@ func TestDisks(t *testing.T) {
 			pl, state := newPlugin(t, nil), framework.NewCycleState()
 			_, status := pl.PreFilter(t.Context(), state, tt.pod, nil)
 			fixture.CheckStatus(t, status, nil)
-			nodeInfo := fixture.NodeInfo(fixture.Node("n"), tt.onNode...)
+			nodeInfo := fixture.NodeInfo(objects.Node("n").Build(), tt.onNode...)
 			fixture.CheckStatus(t, pl.Filter(t.Context(), state, tt.pod, nodeInfo), tt.want)
 		})
 	}
 }
 
 func TestAccessModes(t *testing.T) {
-	once := fixture.ClaimModes(v1.ReadWriteOncePod)
-	objects := []*v1.PersistentVolumeClaim{
-		fixture.Claim("rwop", once), fixture.Claim("rwop2", once),
-		fixture.Claim("rwx", fixture.ClaimModes(v1.ReadWriteMany)),
-		fixture.Claim("both", fixture.ClaimModes(v1.ReadOnlyMany, v1.ReadWriteOncePod)),
+	once := func(name string) *v1.PersistentVolumeClaim {
+		return objects.PersistentVolumeClaim(name).AccessModes(v1.ReadWriteOncePod).Build()
+	}
+	claims := []*v1.PersistentVolumeClaim{
+		once("rwop"), once("rwop2"),
+		objects.PersistentVolumeClaim("rwx").AccessModes(v1.ReadWriteMany).Build(),
+		objects.PersistentVolumeClaim("both").AccessModes(v1.ReadOnlyMany, v1.ReadWriteOncePod).Build(),
 	}
 	skip := fwk.NewStatus(fwk.Skip)
 	tests := []struct {
@@ -82,9 +85,9 @@ func TestAccessModes(t *testing.T) {
 		status *fwk.Status
 		want   *fwk.Status
 	}{
-		{name: "no volumes: skip", pod: fixture.Pod("p"), status: skip},
+		{name: "no volumes: skip", pod: objects.Pod("p").Build(), status: skip},
 		{name: "volumes without restrictions: skip", pod: with(v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{}}), status: skip},
-		{name: "ephemeral volumes are not looked at: skip", pod: fixture.Pod("p", fixture.Ephemeral("vol")), status: skip},
+		{name: "ephemeral volumes are not looked at: skip", pod: objects.Pod("p").EphemeralVolume("vol").Build(), status: skip},
 		{name: "no conflict: claim not in use: skip", pod: claiming("rwop"), inUse: []*v1.Pod{claiming("rwop2")}, status: skip},
 		{name: "no conflict: claim for several pods: skip", pod: claiming("rwx"), inUse: []*v1.Pod{claiming("rwx")}, status: skip},
 		{
@@ -106,15 +109,15 @@ func TestAccessModes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			other := fixture.NodeInfo(fixture.Node("other"), tt.inUse...)
-			pl, state := newPlugin(t, []*framework.NodeInfo{other}, asObjects(objects)...), framework.NewCycleState()
+			other := fixture.NodeInfo(objects.Node("other").Build(), tt.inUse...)
+			pl, state := newPlugin(t, []*framework.NodeInfo{other}, asObjects(claims)...), framework.NewCycleState()
 			result, status := pl.PreFilter(t.Context(), state, tt.pod, nil)
 			fixture.CheckStatus(t, status, tt.status)
 			if result != nil {
 				t.Errorf("PreFilter narrowed the nodes to %v", result.NodeNames)
 			}
 			if status.IsSuccess() {
-				fixture.CheckStatus(t, pl.Filter(t.Context(), state, tt.pod, fixture.NodeInfo(fixture.Node("n"))), tt.want)
+				fixture.CheckStatus(t, pl.Filter(t.Context(), state, tt.pod, fixture.NodeInfo(objects.Node("n").Build())), tt.want)
 			}
 		})
 	}
@@ -122,10 +125,12 @@ func TestAccessModes(t *testing.T) {
 
 // TestExtensions removes and adds pods that use two claims, and looks whether the pod fits after each step.
 func TestExtensions(t *testing.T) {
-	once := fixture.ClaimModes(v1.ReadWriteOncePod)
-	users := fixture.NodeInfo(fixture.Node("other"), claiming("one", "two"))
-	pl := newPlugin(t, []*framework.NodeInfo{users}, fixture.Claim("one", once), fixture.Claim("two", once), fixture.Claim("shared"))
-	pod, node := claiming("one", "two", "shared"), fixture.NodeInfo(fixture.Node("n"))
+	once := func(name string) *v1.PersistentVolumeClaim {
+		return objects.PersistentVolumeClaim(name).AccessModes(v1.ReadWriteOncePod).Build()
+	}
+	users := fixture.NodeInfo(objects.Node("other").Build(), claiming("one", "two"))
+	pl := newPlugin(t, []*framework.NodeInfo{users}, once("one"), once("two"), objects.PersistentVolumeClaim("shared").Build())
+	pod, node := claiming("one", "two", "shared"), fixture.NodeInfo(objects.Node("n").Build())
 	state := framework.NewCycleState()
 	if _, status := pl.PreFilter(t.Context(), state, pod, nil); !status.IsSuccess() {
 		t.Fatal(status)
@@ -167,7 +172,7 @@ func TestExtensions(t *testing.T) {
 }
 
 func TestWithoutPreFilter(t *testing.T) {
-	pl, pod, node := newPlugin(t, nil), gce("a", false), fixture.NodeInfo(fixture.Node("n"))
+	pl, pod, node := newPlugin(t, nil), gce("a", false), fixture.NodeInfo(objects.Node("n").Build())
 	state := framework.NewCycleState()
 	info, err := framework.NewPodInfo(pod)
 	if err != nil {

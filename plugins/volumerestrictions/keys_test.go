@@ -10,17 +10,19 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // Disks and the use of claims make a difference to verdicts, and so to keys; so do names of claims that a nominated pod may use.
 func TestKeysTellPodsApart(t *testing.T) {
-	once := fixture.ClaimModes(v1.ReadWriteOncePod)
-	users := fixture.NodeInfo(fixture.Node("other"), claiming("used"))
+	once := func(name string) *v1.PersistentVolumeClaim {
+		return objects.PersistentVolumeClaim(name).AccessModes(v1.ReadWriteOncePod).Build()
+	}
+	users := fixture.NodeInfo(objects.Node("other").Build(), claiming("used"))
 	pl := newPlugin(t, []*framework.NodeInfo{users},
-		fixture.Claim("used", once), fixture.Claim("free", once), fixture.Claim("free-too", once), fixture.Claim("shared"))
+		once("used"), once("free"), once("free-too"), objects.PersistentVolumeClaim("shared").Build())
 	both := func(disk *v1.Pod, claims ...string) *v1.Pod {
-		fixture.Claiming(claims...)(disk)
-		return disk
+		return objects.PodFrom(disk).PersistentVolumeClaim(claims...).Build()
 	}
 	seen := map[string]string{}
 	for name, pod := range map[string]*v1.Pod{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // newPlugin builds the plugin for a cluster with the given objects, whose nodes are those given.
@@ -35,7 +36,7 @@ func TestNewWithoutInformers(t *testing.T) {
 }
 
 // with returns a pod with one volume.
-func with(source v1.VolumeSource) *v1.Pod { return fixture.Pod("p", fixture.Volume("vol", source)) }
+func with(source v1.VolumeSource) *v1.Pod { return objects.Pod("p").Volume("vol", source).Build() }
 
 func gce(name string, readOnly bool) *v1.Pod {
 	return with(v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: name, ReadOnly: readOnly}})
@@ -56,7 +57,9 @@ func rbd(monitors, pool, image string, readOnly bool) *v1.Pod {
 	}})
 }
 
-func claiming(claims ...string) *v1.Pod { return fixture.Pod("p", fixture.Claiming(claims...)) }
+func claiming(claims ...string) *v1.Pod {
+	return objects.Pod("p").PersistentVolumeClaim(claims...).Build()
+}
 
 // elsewhere moves a pod to another namespace.
 func elsewhere(pod *v1.Pod) *v1.Pod {

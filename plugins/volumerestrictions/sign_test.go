@@ -11,10 +11,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestSignPod(t *testing.T) {
-	pod := fixture.Pod("p", fixture.Claiming("b", "a"), fixture.Volume("config", v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}))
+	pod := objects.Pod("p").PersistentVolumeClaim("b", "a").Volume("config", v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}).Build()
 	fragments, status := newPlugin(t, nil).SignPod(t.Context(), pod)
 	fixture.CheckStatus(t, status, nil)
 	want := []fwk.SignFragment{{Key: fwk.VolumesSignerName, Value: []string{
@@ -33,7 +34,7 @@ func TestHintClass(t *testing.T) {
 	}{
 		{"same claims in another order", claiming("a", "b"), claiming("b", "a"), true},
 		{"same disk", gce("a", true), gce("a", true), true},
-		{"unrestricted volumes don't count", claiming("a"), fixture.Pod("b", fixture.Claiming("a"), fixture.Ephemeral("tmp")), true},
+		{"unrestricted volumes don't count", claiming("a"), objects.Pod("b").PersistentVolumeClaim("a").EphemeralVolume("tmp").Build(), true},
 		{"other claim", claiming("a"), claiming("b"), false},
 		{"same claim name in another namespace", claiming("a"), elsewhere(claiming("a")), false},
 		{"other disk", gce("a", true), gce("b", true), false},

@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestHintAfterClassAdded(t *testing.T) {
@@ -21,25 +22,25 @@ func TestHintAfterClassAdded(t *testing.T) {
 		storagev1.VolumeBindingWaitForFirstConsumer: fwk.Queue,
 	} {
 		t.Run("mode "+string(mode), func(t *testing.T) {
-			fixture.CheckHint(t, hint, claiming("c"), nil, fixture.StorageClass("s", mode), want)
+			fixture.CheckHint(t, hint, claiming("c"), nil, objects.StorageClass("s", "provisioner", mode), want)
 		})
 	}
 	fixture.CheckHintObjects(t, hint, claiming("c"), nil)
 }
 
 func TestHintAfterClaimChange(t *testing.T) {
-	elsewhere := fixture.Claim("c", func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" })
+	elsewhere := objects.PersistentVolumeClaim("c").With(func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" }).Build()
 	tests := []struct {
 		name     string
 		pod      *v1.Pod
 		old, new *v1.PersistentVolumeClaim
 		want     fwk.QueueingHint
 	}{
-		{"named claim added", claiming("c"), nil, fixture.Claim("c"), fwk.Queue},
-		{"named claim updated", claiming("b", "c"), fixture.Claim("c"), fixture.Claim("c"), fwk.Queue},
-		{"another claim added", claiming("c"), nil, fixture.Claim("d"), fwk.QueueSkip},
+		{"named claim added", claiming("c"), nil, objects.PersistentVolumeClaim("c").Build(), fwk.Queue},
+		{"named claim updated", claiming("b", "c"), objects.PersistentVolumeClaim("c").Build(), objects.PersistentVolumeClaim("c").Build(), fwk.Queue},
+		{"another claim added", claiming("c"), nil, objects.PersistentVolumeClaim("d").Build(), fwk.QueueSkip},
 		{"another namespace", claiming("c"), nil, elsewhere, fwk.QueueSkip},
-		{"claim of an ephemeral volume", fixture.Pod("p", fixture.Ephemeral("vol")), nil, fixture.Claim("p-vol"), fwk.QueueSkip},
+		{"claim of an ephemeral volume", objects.Pod("p").EphemeralVolume("vol").Build(), nil, objects.PersistentVolumeClaim("p-vol").Build(), fwk.QueueSkip},
 	}
 	hint := fixture.Hint(t, newPlugin(t), fwk.PersistentVolumeClaim, fwk.Add|fwk.Update)
 	for _, tt := range tests {

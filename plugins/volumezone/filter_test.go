@@ -12,6 +12,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestPlaces has a pod with one claim, bound to a volume with the given labels.
@@ -58,8 +59,8 @@ func TestPlaces(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pl := newPlugin(t, fixture.Claim("c", fixture.ClaimBound("v")), volumeIn("v", tt.volume...))
-			node := fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(labels(tt.node...))))
+			pl := newPlugin(t, objects.PersistentVolumeClaim("c").Bound("v").Build(), volumeIn("v", tt.volume...))
+			node := fixture.NodeInfo(objects.Node("n").With(func(node *v1.Node) { node.Labels = labels(tt.node...) }).Build())
 			pod, state := claiming("c"), framework.NewCycleState()
 			t.Run("PreFilter not called", func(t *testing.T) {
 				fixture.CheckStatus(t, pl.Filter(t.Context(), state, pod, node), tt.want)
@@ -82,28 +83,28 @@ func TestClaims(t *testing.T) {
 	never := func(reason string) *fwk.Status { return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reason) }
 	pl := newPlugin(t,
 		volumeIn("v", zone, "a"),
-		fixture.Claim("bound", fixture.ClaimBound("v")),
-		fixture.Claim("lost", fixture.ClaimBound("gone")),
-		fixture.Claim("no-class"),
-		fixture.Claim("missing-class", fixture.ClaimClass("gone")),
-		fixture.Claim("no-mode", fixture.ClaimClass("no-mode")),
-		fixture.Claim("immediate", fixture.ClaimClass("immediate")),
-		fixture.Claim("delayed", fixture.ClaimClass("delayed")),
-		fixture.Claim("delayed-by-annotation", func(claim *v1.PersistentVolumeClaim) {
+		objects.PersistentVolumeClaim("bound").Bound("v").Build(),
+		objects.PersistentVolumeClaim("lost").Bound("gone").Build(),
+		objects.PersistentVolumeClaim("no-class").Build(),
+		objects.PersistentVolumeClaim("missing-class").StorageClass("gone").Build(),
+		objects.PersistentVolumeClaim("no-mode").StorageClass("no-mode").Build(),
+		objects.PersistentVolumeClaim("immediate").StorageClass("immediate").Build(),
+		objects.PersistentVolumeClaim("delayed").StorageClass("delayed").Build(),
+		objects.PersistentVolumeClaim("delayed-by-annotation").With(func(claim *v1.PersistentVolumeClaim) {
 			claim.Annotations = map[string]string{v1.BetaStorageClassAnnotation: "delayed"}
-		}),
-		fixture.StorageClass("no-mode", ""),
-		fixture.StorageClass("immediate", storagev1.VolumeBindingImmediate),
-		fixture.StorageClass("delayed", storagev1.VolumeBindingWaitForFirstConsumer),
+		}).Build(),
+		objects.StorageClass("no-mode", "provisioner", ""),
+		objects.StorageClass("immediate", "provisioner", storagev1.VolumeBindingImmediate),
+		objects.StorageClass("delayed", "provisioner", storagev1.VolumeBindingWaitForFirstConsumer),
 	)
 	tests := []struct {
 		name string
 		pod  *v1.Pod
 		want *fwk.Status
 	}{
-		{"no volume", fixture.Pod("p"), skip},
-		{"volumes of other kinds", fixture.Pod("p", fixture.Volume("tmp", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}})), skip},
-		{"ephemeral volumes are not looked at", fixture.Pod("p", fixture.Ephemeral("gone")), skip},
+		{"no volume", objects.Pod("p").Build(), skip},
+		{"volumes of other kinds", objects.Pod("p").Volume("tmp", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}).Build(), skip},
+		{"ephemeral volumes are not looked at", objects.Pod("p").EphemeralVolume("gone").Build(), skip},
 		{"bound", claiming("bound"), nil},
 		{"claim without a name", claiming(""), never("PersistentVolumeClaim had no name")},
 		{"missing claim", claiming("gone"), never(`persistentvolumeclaim "gone" not found`)},
@@ -123,7 +124,7 @@ func TestClaims(t *testing.T) {
 			_, status := pl.PreFilter(t.Context(), state, tt.pod, nil)
 			fixture.CheckStatus(t, status, tt.want)
 			if status.IsRejected() {
-				node := fixture.NodeInfo(fixture.Node("n"))
+				node := fixture.NodeInfo(objects.Node("n").Label(zone, "a").Build())
 				t.Run("PreFilter not called", func(t *testing.T) {
 					fixture.CheckStatus(t, pl.Filter(t.Context(), framework.NewCycleState(), tt.pod, node), tt.want)
 				})
@@ -133,6 +134,6 @@ func TestClaims(t *testing.T) {
 }
 
 func TestFilterWithoutVolumes(t *testing.T) {
-	node := fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(labels(zone, "a"))))
-	fixture.CheckStatus(t, newPlugin(t).Filter(t.Context(), framework.NewCycleState(), fixture.Pod("p"), node), nil)
+	node := fixture.NodeInfo(objects.Node("n").Label(zone, "a").Build())
+	fixture.CheckStatus(t, newPlugin(t).Filter(t.Context(), framework.NewCycleState(), objects.Pod("p").Build(), node), nil)
 }

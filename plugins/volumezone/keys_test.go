@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // Pods have a key in common exactly if their volumes are in the same places.
 func TestKeys(t *testing.T) {
 	keyOf := func(name string, pairs ...string) string {
-		pl, state := newPlugin(t, fixture.Claim("c", fixture.ClaimBound(name)), volumeIn(name, pairs...)), framework.NewCycleState()
+		pl, state := newPlugin(t, objects.PersistentVolumeClaim("c").Bound(name).Build(), volumeIn(name, pairs...)), framework.NewCycleState()
 		if _, status := pl.PreFilter(t.Context(), state, claiming("c"), nil); !status.IsSuccess() {
 			t.Fatal(status)
 		}

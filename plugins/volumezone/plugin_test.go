@@ -11,6 +11,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 const (
@@ -47,7 +48,9 @@ func labels(pairs ...string) map[string]string {
 
 // volumeIn returns a volume with the given labels.
 func volumeIn(name string, pairs ...string) *v1.PersistentVolume {
-	return fixture.PersistentVolume(name, func(volume *v1.PersistentVolume) { volume.Labels = labels(pairs...) })
+	return objects.PersistentVolume(name).With(func(volume *v1.PersistentVolume) { volume.Labels = labels(pairs...) }).Build()
 }
 
-func claiming(claims ...string) *v1.Pod { return fixture.Pod("p", fixture.Claiming(claims...)) }
+func claiming(claims ...string) *v1.Pod {
+	return objects.Pod("p").PersistentVolumeClaim(claims...).Build()
+}

@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestSignPod(t *testing.T) {
@@ -32,7 +33,7 @@ func TestHintClass(t *testing.T) {
 		alike bool
 	}{
 		{"same claims in another order", claiming("c", "d"), claiming("d", "c"), true},
-		{"other volumes don't count", claiming("c"), fixture.Pod("b", fixture.Claiming("c"), fixture.Ephemeral("tmp")), true},
+		{"other volumes don't count", claiming("c"), objects.Pod("b").PersistentVolumeClaim("c").EphemeralVolume("tmp").Build(), true},
 		{"other claim", claiming("c"), claiming("d"), false},
 		{"one claim more", claiming("c"), claiming("c", "d"), false},
 		{"same claim name in another namespace", claiming("c"), elsewhere, false},
