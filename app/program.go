@@ -110,12 +110,14 @@ func checkExtenders(config *profiles.Configuration) error {
 func emptyCluster() runtime.Options {
 	client := fake.NewClientset()
 	return runtime.Options{
-		ClientSet:       client,
-		KubeConfig:      &restclient.Config{Host: "http://cluster.invalid"},
-		InformerFactory: informers.NewSharedInformerFactory(client, 0),
-		Snapshot:        cache.NewSnapshot(nil, nil),
-		PodGroupManager: cache.NoPodGroups{},
-		Logger:          logger(),
+		Clients: runtime.Clients{
+			ClientSet:       client,
+			KubeConfig:      &restclient.Config{Host: "http://cluster.invalid"},
+			InformerFactory: informers.NewSharedInformerFactory(client, 0),
+		},
+		Snapshot: cache.NewSnapshot(nil, nil),
+		Managers: runtime.Managers{PodGroup: cache.NoPodGroups{}},
+		Logger:   logger(),
 	}
 }
 

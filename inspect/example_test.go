@@ -20,7 +20,7 @@ import (
 func ExampleNewEvents() {
 	profile := profiles.DefaultProfile("default-scheduler")
 	framework, err := runtime.NewFramework(context.Background(), plugins.NewInTreeRegistry(), profile, runtime.Options{
-		InformerFactory: informers.NewSharedInformerFactory(nil, 0), // the cluster is not read
+		Clients: runtime.Clients{InformerFactory: informers.NewSharedInformerFactory(nil, 0)}, // the cluster is not read
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -39,7 +39,7 @@ func Describe(ctx context.Context) ([]Description, error) {
 		profile.Plugins.MultiPoint.Enabled = append(profile.Plugins.MultiPoint.Enabled, configv1.Plugin{Name: name})
 	}
 	built, err := runtime.NewFramework(ctx, NewInTreeRegistry(), profile, runtime.Options{
-		InformerFactory: informers.NewSharedInformerFactory(nil, 0),
+		Clients: runtime.Clients{InformerFactory: informers.NewSharedInformerFactory(nil, 0)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("building the default profile to describe its plugins: %w", err)

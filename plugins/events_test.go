@@ -178,7 +178,7 @@ func defaultFramework(t *testing.T) *runtime.Framework {
 	t.Helper()
 	profile := profiles.DefaultProfile("default-scheduler")
 	framework, err := runtime.NewFramework(t.Context(), plugins.NewInTreeRegistry(), profile, runtime.Options{
-		InformerFactory: informers.NewSharedInformerFactory(nil, 0),
+		Clients: runtime.Clients{InformerFactory: informers.NewSharedInformerFactory(nil, 0)},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func ExampleNewInTreeRegistry() {
 	profile.Plugins.Filter.Enabled = []configv1.Plugin{{Name: "QuietHours"}}
 
 	built, err := runtime.NewFramework(ctx, registry, profile, runtime.Options{
-		InformerFactory: informers.NewSharedInformerFactory(nil, 0), // with a client in a scheduler
+		Clients: runtime.Clients{InformerFactory: informers.NewSharedInformerFactory(nil, 0)}, // with a client in a scheduler
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -95,7 +95,7 @@ func ExampleNewInTreeRegistry_wrap() {
 		return spareCPU{plugin.(fit)}, nil
 	}
 	built, err := runtime.NewFramework(ctx, registry, profiles.DefaultProfile("spare-scheduler"), runtime.Options{
-		InformerFactory: informers.NewSharedInformerFactory(nil, 0), // with a client in a scheduler
+		Clients: runtime.Clients{InformerFactory: informers.NewSharedInformerFactory(nil, 0)}, // with a client in a scheduler
 	})
 	if err != nil {
 		fmt.Println(err)

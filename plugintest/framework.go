@@ -83,16 +83,14 @@ func newFramework(ctx context.Context, name string, factory runtime.PluginFactor
 		return nil, err
 	}
 	return tested.framework(ctx, runtime.Options{
-		ClientSet:       handle.ClientSet(),
-		InformerFactory: handle.SharedInformerFactory(),
-		Snapshot:        cache.NewSnapshot(pods, nodes),
-		Nominator:       nominator,
-		Parallelism:     1,
-		PodGroupManager: cache.NoPodGroups{},
-		Clock:           cluster.Clock(),
-		Logger:          options.Logger,
-		CheckObjects:    true,
-		PluginFailed:    failed,
+		Clients:      runtime.Clients{ClientSet: handle.ClientSet(), InformerFactory: handle.SharedInformerFactory()},
+		Snapshot:     cache.NewSnapshot(pods, nodes),
+		Nominator:    nominator,
+		Parallelism:  1,
+		Managers:     runtime.Managers{PodGroup: cache.NoPodGroups{}},
+		Execution:    runtime.Execution{Clock: cluster.Clock(), CheckObjects: true},
+		Logger:       options.Logger,
+		PluginFailed: failed,
 	})
 }
 

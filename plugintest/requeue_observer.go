@@ -55,15 +55,17 @@ type hintAnswer struct {
 
 func newRequeueObserver(ctx context.Context, tested *subject, handle fwk.Handle) (*requeueObserver, error) {
 	plugin, err := tested.framework(ctx, runtime.Options{
-		ClientSet:       handle.ClientSet(),
-		KubeConfig:      handle.KubeConfig(),
-		InformerFactory: handle.SharedInformerFactory(),
-		Snapshot:        handle.SnapshotSharedLister(),
-		Nominator:       handle,
-		Activator:       handle,
-		Parallelism:     1,
-		PodGroupManager: handle.PodGroupManager(),
-		Logger:          klog.FromContext(ctx),
+		Clients: runtime.Clients{
+			ClientSet:       handle.ClientSet(),
+			KubeConfig:      handle.KubeConfig(),
+			InformerFactory: handle.SharedInformerFactory(),
+		},
+		Snapshot:    handle.SnapshotSharedLister(),
+		Nominator:   handle,
+		Activator:   handle,
+		Parallelism: 1,
+		Managers:    runtime.Managers{PodGroup: handle.PodGroupManager()},
+		Logger:      klog.FromContext(ctx),
 	})
 	if err != nil {
 		return nil, err

@@ -61,54 +61,55 @@ func (f *Framework) MutableSnapshotSharedLister() fwk.MutableSnapshotSharedListe
 	return nil
 }
 
-// IterateOverWaitingPods implements fwk.Handle, like [WaitingPods.Iterate].
+// IterateOverWaitingPods implements fwk.Handle. It calls visit for every pod that waits when it is called, those first that
+// have waited longest. visit may do anything; a pod about which it decides may end waiting meanwhile.
 func (f *Framework) IterateOverWaitingPods(visit func(fwk.WaitingPod)) {
-	f.options.WaitingPods.Iterate(visit)
+	f.options.waiting.iterate(visit)
 }
 
 // GetWaitingPod implements fwk.Handle; it is nil for a pod that does not wait.
 func (f *Framework) GetWaitingPod(uid types.UID) fwk.WaitingPod {
-	return f.options.WaitingPods.Pod(uid)
+	return f.options.waiting.pod(uid)
 }
 
 // RejectWaitingPod implements fwk.Handle. It returns false if the pod does not wait any more.
 func (f *Framework) RejectWaitingPod(uid types.UID) bool {
-	waiting := f.options.WaitingPods.Pod(uid)
+	waiting := f.options.waiting.pod(uid)
 	return waiting != nil && waiting.Reject("", "removed")
 }
 
 // AddPodInPreBind implements fwk.Handle.
 func (f *Framework) AddPodInPreBind(uid types.UID, cancel context.CancelCauseFunc) {
-	f.options.PodsInPreBind.Add(uid, cancel)
+	f.options.preBind.add(uid, cancel)
 }
 
 // GetPodInPreBind implements fwk.Handle; it is nil for a pod that is not there.
 func (f *Framework) GetPodInPreBind(uid types.UID) fwk.PodInPreBind {
-	return f.options.PodsInPreBind.Pod(uid)
+	return f.options.preBind.pod(uid)
 }
 
 // RemovePodInPreBind implements fwk.Handle.
-func (f *Framework) RemovePodInPreBind(uid types.UID) { f.options.PodsInPreBind.Remove(uid) }
+func (f *Framework) RemovePodInPreBind(uid types.UID) { f.options.preBind.remove(uid) }
 
 // ClientSet implements fwk.Handle.
-func (f *Framework) ClientSet() clientset.Interface { return f.options.ClientSet }
+func (f *Framework) ClientSet() clientset.Interface { return f.options.Clients.ClientSet }
 
 // KubeConfig implements fwk.Handle.
-func (f *Framework) KubeConfig() *restclient.Config { return f.options.KubeConfig }
+func (f *Framework) KubeConfig() *restclient.Config { return f.options.Clients.KubeConfig }
 
 // EventRecorder implements fwk.Handle; it is never nil.
-func (f *Framework) EventRecorder() events.EventRecorderLogger { return f.options.EventRecorder }
+func (f *Framework) EventRecorder() events.EventRecorderLogger { return f.options.recorder }
 
 // SharedInformerFactory implements fwk.Handle.
 func (f *Framework) SharedInformerFactory() informers.SharedInformerFactory {
-	return f.options.InformerFactory
+	return f.options.Clients.InformerFactory
 }
 
 // SharedDRAManager implements fwk.Handle.
-func (f *Framework) SharedDRAManager() fwk.SharedDRAManager { return f.options.DRAManager }
+func (f *Framework) SharedDRAManager() fwk.SharedDRAManager { return f.options.Managers.DRA }
 
 // SharedCSIManager implements fwk.Handle.
-func (f *Framework) SharedCSIManager() fwk.CSIManager { return f.options.CSIManager }
+func (f *Framework) SharedCSIManager() fwk.CSIManager { return f.options.Managers.CSI }
 
 // Extenders implements fwk.Handle.
 func (f *Framework) Extenders() []fwk.Extender { return f.options.Extenders }
@@ -123,24 +124,24 @@ func (f *Framework) APIDispatcher() fwk.APIDispatcher { return nil }
 func (f *Framework) APICacher() fwk.APICacher { return nil }
 
 // PodGroupManager implements fwk.Handle.
-func (f *Framework) PodGroupManager() fwk.PodGroupManager { return f.options.PodGroupManager }
+func (f *Framework) PodGroupManager() fwk.PodGroupManager { return f.options.Managers.PodGroup }
 
 // Go implements framework.ExtendedHandle: it starts a task that outlives the cycle, see [Options].
-func (f *Framework) Go(task func()) { f.options.Go(task) }
+func (f *Framework) Go(task func()) { f.options.Execution.Go(task) }
 
 // Wait implements framework.ExtendedHandle: it waits as the options say, or by the clock.
 func (f *Framework) Wait(ctx context.Context, duration time.Duration, early <-chan struct{}) error {
-	return f.options.Wait(ctx, duration, early)
+	return f.options.Execution.Wait(ctx, duration, early)
 }
 
 // Clock implements framework.ExtendedHandle: the clock of the options, or the real one.
-func (f *Framework) Clock() clock.WithDelayedExecution { return f.options.Clock }
+func (f *Framework) Clock() clock.WithDelayedExecution { return f.options.Execution.Clock }
 
 // Metrics implements framework.ExtendedHandle: the metrics of the options, which may be nil.
 func (f *Framework) Metrics() any { return f.options.Metrics }
 
 // Seed implements framework.ExtendedHandle: the seed of the options.
-func (f *Framework) Seed() uint64 { return f.options.Seed }
+func (f *Framework) Seed() uint64 { return f.options.Execution.Seed }
 
 // silentRecorder drops events.
 type silentRecorder struct{}

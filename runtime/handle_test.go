@@ -111,13 +111,16 @@ func TestHandlePassesOnToTheQueue(t *testing.T) {
 // Factories get the framework's own handle, with the options in it.
 func TestFactoriesGetTheHandle(t *testing.T) {
 	client := clientfake.NewClientset()
+	recorder := &events.FakeRecorder{}
 	options := runtime.Options{
-		ClientSet:       client,
-		KubeConfig:      &restclient.Config{Host: "somewhere"},
-		InformerFactory: informers.NewSharedInformerFactory(client, 0),
-		EventRecorder:   &events.FakeRecorder{},
-		Snapshot:        &snapshot{nodes: newNodes("n1")},
-		Extenders:       []fwk.Extender{extender{}},
+		Clients: runtime.Clients{
+			ClientSet:       client,
+			KubeConfig:      &restclient.Config{Host: "somewhere"},
+			InformerFactory: informers.NewSharedInformerFactory(client, 0),
+		},
+		Recorder:  func(string) events.EventRecorderLogger { return recorder },
+		Snapshot:  &snapshot{nodes: newNodes("n1")},
+		Extenders: []fwk.Extender{extender{}},
 	}
 	var handle fwk.Handle
 	registry := registryOf()
@@ -132,8 +135,8 @@ func TestFactoriesGetTheHandle(t *testing.T) {
 	if handle != fwk.Handle(f) {
 		t.Error("the factory got another handle")
 	}
-	if handle.ClientSet() != client || handle.KubeConfig().Host != "somewhere" || handle.SharedInformerFactory() != options.InformerFactory ||
-		handle.EventRecorder() != options.EventRecorder || handle.SnapshotSharedLister() != options.Snapshot || len(handle.Extenders()) != 1 {
+	if handle.ClientSet() != client || handle.KubeConfig().Host != "somewhere" || handle.SharedInformerFactory() != options.Clients.InformerFactory ||
+		handle.EventRecorder() != recorder || handle.SnapshotSharedLister() != options.Snapshot || len(handle.Extenders()) != 1 {
 		t.Error("the handle does not give what the options have")
 	}
 }
@@ -144,9 +147,12 @@ func TestExtendedHandle(t *testing.T) {
 	timing := testclock.NewFakeClock(epoch())
 	noTime := errors.New("no time passes")
 	options := runtime.Options{
-		Go:    func(task func()) { queued = append(queued, task) },
-		Wait:  func(context.Context, time.Duration, <-chan struct{}) error { return noTime },
-		Clock: timing, Seed: 7,
+		Execution: runtime.Execution{
+			Go:    func(task func()) { queued = append(queued, task) },
+			Wait:  func(context.Context, time.Duration, <-chan struct{}) error { return noTime },
+			Clock: timing,
+			Seed:  7,
+		},
 	}
 	handle, ok := fwk.Handle(build(t, options, nil)).(framework.ExtendedHandle)
 	if !ok {

@@ -115,7 +115,7 @@ func TestExtensionPointMetrics(t *testing.T) {
 				clock := testclock.NewFakeClock(epoch())
 				plugin.does = map[runtime.Method]func(context.Context){method: func(context.Context) { clock.Step(time.Second) }}
 				metrics := &recorder{}
-				f := build(t, runtime.Options{Metrics: metrics, Clock: clock, Parallelism: 1}, everyPoint("A"), plugin)
+				f := build(t, runtime.Options{Metrics: metrics, Execution: runtime.Execution{Clock: clock}, Parallelism: 1}, everyPoint("A"), plugin)
 
 				run(t.Context(), f, newState())
 				if diff := cmp.Diff([]string{string(method) + " " + pointStatus + " test-scheduler 1s"}, metrics.list()); diff != "" {
@@ -141,7 +141,7 @@ func TestPluginMetrics(t *testing.T) {
 	pod, node := objects.Pod("p").Build(), newNode("n1")
 	metrics := &recorder{}
 	plugin := &fake{name: "A", normalize: func(fwk.NodeScoreList) {}}
-	f := build(t, runtime.Options{Metrics: metrics, Clock: testclock.NewFakeClock(epoch())}, everyPoint("A"), plugin)
+	f := build(t, runtime.Options{Metrics: metrics, Execution: runtime.Execution{Clock: testclock.NewFakeClock(epoch())}}, everyPoint("A"), plugin)
 	state := newState()
 	state.SetRecordPluginMetrics(true)
 	f.RunFilterPlugins(t.Context(), state, pod, node)
@@ -167,7 +167,7 @@ func TestPluginMetrics(t *testing.T) {
 
 func TestSignMetrics(t *testing.T) {
 	metrics := &recorder{}
-	f := build(t, runtime.Options{Metrics: metrics, Clock: testclock.NewFakeClock(epoch())},
+	f := build(t, runtime.Options{Metrics: metrics, Execution: runtime.Execution{Clock: testclock.NewFakeClock(epoch())}},
 		func(p *configv1.Plugins) { p.Filter = enabled("A") }, signing("A"))
 	f.SignPod(t.Context(), objects.Pod("p").Build())
 	if diff := cmp.Diff([]string{"Sign Success test-scheduler 0s"}, metrics.list()); diff != "" {

@@ -32,7 +32,7 @@ type checkedObject struct {
 
 // checksObjects reports whether a plugin is checked for changes of objects.
 func (f *Framework) checksObjects(plugin *identity) bool {
-	return f.options.CheckObjects && plugin.outOfTree
+	return f.options.Execution.CheckObjects && plugin.outOfTree
 }
 
 func checkPod(pod *v1.Pod) checkedObject {

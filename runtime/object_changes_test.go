@@ -31,7 +31,7 @@ func TestChangesOfEveryFieldAreFound(t *testing.T) {
 	var change func()
 	plugin := &fake{name: "A", does: map[runtime.Method]func(context.Context){runtime.MethodFilter: func(context.Context) { change() }}}
 	reported := 0
-	f := build(t, runtime.Options{CheckObjects: true, PluginFailed: func(failure runtime.PluginFailure) {
+	f := build(t, runtime.Options{Execution: runtime.Execution{CheckObjects: true}, PluginFailed: func(failure runtime.PluginFailure) {
 		if _, ok := errors.AsType[*runtime.ObjectChangedError](failure.Err); ok {
 			reported++
 		}

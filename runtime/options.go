@@ -20,16 +20,13 @@ import (
 
 // Options is what a framework offers its plugins and how it runs them. Every field may be left out.
 type Options struct {
-	// ClientSet, KubeConfig and InformerFactory are handed to plugins as they are; plugins that need them fail to
-	// be built, or worse, where they are nil.
-	ClientSet       clientset.Interface
-	KubeConfig      *restclient.Config
-	InformerFactory informers.SharedInformerFactory
-
-	// EventRecorder records the events that plugins write. Without one they go nowhere.
-	EventRecorder events.EventRecorderLogger
-	// EventRecorderFor, if not nil, is used instead: it returns the recorder of a profile.
-	EventRecorderFor func(schedulerName string) events.EventRecorderLogger
+	// Clients is how plugins reach the API.
+	Clients Clients
+	// Recorder returns where the API events of the plugins of a profile go, by scheduler name. Where it is nil, or returns
+	// nil, they go nowhere.
+	Recorder func(schedulerName string) events.EventRecorderLogger
+	// Managers know of devices, volume drivers and pod groups.
+	Managers Managers
 
 	// Snapshot is the cluster as of the beginning of the scheduling cycle. Without one PreFilter sees no nodes.
 	Snapshot fwk.SharedLister
@@ -51,51 +48,76 @@ type Options struct {
 	// VerdictCacheBytes limits, in bytes, what Framework.Search remembers; zero means 128 MiB.
 	VerdictCacheBytes int
 
-	// WaitingPods and PodsInPreBind are shared by all profiles of a scheduler. New ones are made where they are nil.
-	WaitingPods   *WaitingPods
-	PodsInPreBind *PodsInPreBind
+	// Execution is the time, the randomness and the goroutines of plugins.
+	Execution Execution
 
-	// Go starts a task of a plugin that outlives the cycle, such as the eviction of pods; nil means a new goroutine. A
-	// simulation collects the tasks and runs them in order. Nothing waits for them.
-	Go func(task func())
-	// Wait is how plugins wait inside an extension point, see framework.ExtendedHandle; nil means by the clock.
-	Wait func(ctx context.Context, duration time.Duration, early <-chan struct{}) error
-	// Seed is where plugins that choose at random begin. Equal seeds make equal choices.
-	Seed uint64
-
-	// Calls knows which plugins are being called; nil makes one. Several frameworks may share it.
-	Calls *Calls
 	// PluginFailed, unless it is nil, is told about panics and other mistakes of plugins, in addition to the log. It is called in the
 	// middle of the call of the plugin, with whatever locks its caller holds, and concurrently.
 	PluginFailed func(PluginFailure)
-	// CheckObjects has the pod compared after every call of a plugin that is none of this module, and one of the nodes that it was
-	// asked about; what such a plugin changed is restored, and reported to PluginFailed as an [*ObjectChangedError]. It is for
-	// tests and simulations: it takes time, and nothing else may change the objects meanwhile.
-	CheckObjects bool
 
-	// Clock times the waiting for permission and the metrics; nil means the real one.
-	Clock clock.WithDelayedExecution
 	// Logger gets what is not about one pod, and the stacks of plugins that panic. The zero value logs nothing.
 	Logger klog.Logger
 
-	DRAManager      fwk.SharedDRAManager
-	CSIManager      fwk.CSIManager
-	PodGroupManager fwk.PodGroupManager
-
-	// Metrics is told what happens.
+	// Metrics is told what happens; nil measures nothing.
 	Metrics Metrics
+
+	recorder events.EventRecorderLogger // of the profile
+
+	// waiting and preBind are shared by the frameworks that NewProfiles builds together.
+	waiting *waitingPods
+	preBind *podsInPreBind
 
 	// wireLater leaves it to NewProfiles to put the plugins at their extension points.
 	wireLater bool
 }
 
+// Clients is how plugins reach the API. They get the fields as they are; plugins that need one fail to be built, or
+// worse, where it is nil.
+type Clients struct {
+	ClientSet       clientset.Interface
+	KubeConfig      *restclient.Config
+	InformerFactory informers.SharedInformerFactory
+}
+
+// Managers know of objects that pods need in addition to a node. Plugins get them as they are; any may be nil where no
+// plugin needs it.
+type Managers struct {
+	// DRA knows of the devices of dynamic resource allocation.
+	DRA fwk.SharedDRAManager
+	// CSI knows of the CSI drivers of nodes.
+	CSI fwk.CSIManager
+	// PodGroup knows of the groups that pods belong to.
+	PodGroup fwk.PodGroupManager
+}
+
+// Execution is the time, the randomness and the goroutines of a scheduler and its plugins, which a simulation replaces. The
+// zero value is real time, seed zero, and new goroutines.
+type Execution struct {
+	// Clock tells the time; nil means real time.
+	Clock clock.WithDelayedExecution
+	// Seed is where plugins that choose at random begin, and what a scheduler chooses by between nodes that are equally good.
+	// Equal seeds make equal choices.
+	Seed uint64
+	// Go starts a task that outlives the call that starts it, such as the eviction of pods, or a binding; nil means a new
+	// goroutine. A simulation collects the tasks and runs them in order. A framework does not wait for them.
+	Go func(task func())
+	// Wait is how plugins wait inside an extension point, see framework.ExtendedHandle; nil means by the clock.
+	Wait func(ctx context.Context, duration time.Duration, early <-chan struct{}) error
+	// Calls knows which plugins are being called; nil makes one. Several frameworks may share it.
+	Calls *Calls
+	// CheckObjects has the pod compared after every call of a plugin that is none of this module, and one of the nodes that it was
+	// asked about; what such a plugin changed is restored, and reported to PluginFailed as an [*ObjectChangedError]. It is for
+	// tests and simulations: it takes time, and nothing else may change the objects meanwhile.
+	CheckObjects bool
+}
+
 // withDefaults fills in what NewFramework documents for fields that are left out.
 func (o Options) withDefaults(schedulerName string) Options {
-	if o.EventRecorderFor != nil {
-		o.EventRecorder = o.EventRecorderFor(schedulerName)
+	if o.Recorder != nil {
+		o.recorder = o.Recorder(schedulerName)
 	}
-	if o.EventRecorder == nil {
-		o.EventRecorder = silentRecorder{}
+	if o.recorder == nil {
+		o.recorder = silentRecorder{}
 	}
 	if o.Nominator == nil {
 		o.Nominator = noNominator{}
@@ -106,23 +128,28 @@ func (o Options) withDefaults(schedulerName string) Options {
 	if o.VerdictCacheBytes == 0 {
 		o.VerdictCacheBytes = defaultVerdictCacheBytes
 	}
-	if o.WaitingPods == nil {
-		o.WaitingPods = NewWaitingPods()
+	if o.waiting == nil {
+		o.waiting = newWaitingPods()
 	}
-	if o.PodsInPreBind == nil {
-		o.PodsInPreBind = NewPodsInPreBind()
+	if o.preBind == nil {
+		o.preBind = newPodsInPreBind()
 	}
-	if o.Calls == nil {
-		o.Calls = &Calls{}
-	}
-	if o.Go == nil {
-		o.Go = func(task func()) { go task() }
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	if o.Wait == nil {
-		o.Wait = framework.WaitOn(o.Clock)
-	}
+	o.Execution = o.Execution.withDefaults()
 	return o
+}
+
+func (e Execution) withDefaults() Execution {
+	if e.Calls == nil {
+		e.Calls = &Calls{}
+	}
+	if e.Go == nil {
+		e.Go = func(task func()) { go task() }
+	}
+	if e.Clock == nil {
+		e.Clock = clock.RealClock{}
+	}
+	if e.Wait == nil {
+		e.Wait = framework.WaitOn(e.Clock)
+	}
+	return e
 }

@@ -82,7 +82,7 @@ func (f *Framework) startExtensionPoint(ctx context.Context, method Method, stat
 	c := f.startCalls(ctx, method, state, pod)
 	c.extensionPoint = true
 	if f.options.Metrics != nil {
-		c.observeExtensionPoint, c.extensionPointStart = true, f.options.Clock.Now()
+		c.observeExtensionPoint, c.extensionPointStart = true, f.options.Execution.Clock.Now()
 	}
 	return c
 }
@@ -91,7 +91,7 @@ func (f *Framework) startExtensionPoint(ctx context.Context, method Method, stat
 func (c *pluginCalls) beginCall(plugin *identity) {
 	c.plugin, c.calling = plugin, true
 	if c.record == nil && (c.extensionPoint || plugin.outOfTree) {
-		c.record = c.framework.options.Calls.begin(c.method, c.pod)
+		c.record = c.framework.options.Execution.Calls.begin(c.method, c.pod)
 	}
 	if c.record != nil {
 		c.record.plugin.Store(plugin)
@@ -116,7 +116,7 @@ func (c *pluginCalls) endCall() {
 func (c *pluginCalls) enter(ctx context.Context, plugin *identity) context.Context {
 	c.beginCall(plugin)
 	if c.observePlugin {
-		c.pluginStart = c.framework.options.Clock.Now()
+		c.pluginStart = c.framework.options.Execution.Clock.Now()
 	}
 	if !c.verbose {
 		return ctx
@@ -129,7 +129,7 @@ func (c *pluginCalls) enter(ctx context.Context, plugin *identity) context.Conte
 func (c *pluginCalls) leave(status *fwk.Status) {
 	c.endCall()
 	if c.observePlugin {
-		duration := c.framework.options.Clock.Since(c.pluginStart)
+		duration := c.framework.options.Execution.Clock.Since(c.pluginStart)
 		c.framework.options.Metrics.PluginDuration(c.plugin.name, c.method, codeName(status.Code()), duration)
 	}
 }
@@ -138,7 +138,7 @@ func (c *pluginCalls) leave(status *fwk.Status) {
 // plugin is ending the goroutine, which cannot be stopped, the error is noted for [Calls.TakeEnded].
 func (c *pluginCalls) end(status **fwk.Status) {
 	if c.record != nil {
-		c.framework.options.Calls.end(c.record)
+		c.framework.options.Execution.Calls.end(c.record)
 	}
 	if value := recover(); value != nil {
 		err := c.framework.panicked(c.method, c.plugin, c.pod, value)
@@ -148,12 +148,12 @@ func (c *pluginCalls) end(status **fwk.Status) {
 		}
 	} else if c.calling {
 		err := c.framework.ended(c.method, c.plugin, c.pod)
-		c.framework.options.Calls.noteEnded(c.pod, err)
+		c.framework.options.Execution.Calls.noteEnded(c.pod, err)
 		c.leave(fwk.AsStatus(err))
 	}
 	if c.observeExtensionPoint {
 		f := c.framework
-		duration := f.options.Clock.Since(c.extensionPointStart)
+		duration := f.options.Execution.Clock.Since(c.extensionPointStart)
 		f.options.Metrics.ExtensionPointDuration(c.method, codeName((*status).Code()), f.ProfileName(), duration)
 	}
 }
@@ -162,8 +162,8 @@ func (c *pluginCalls) end(status **fwk.Status) {
 // panics or ends the goroutine. The pod may be nil.
 func (f *Framework) call(method Method, plugin *identity, pod *v1.Pod, do func()) (err error) {
 	defer f.recoverPanic(method, plugin, pod, &err)
-	record := f.options.Calls.begin(method, pod)
-	defer f.options.Calls.end(record)
+	record := f.options.Execution.Calls.begin(method, pod)
+	defer f.options.Execution.Calls.end(record)
 	record.plugin.Store(plugin)
 	if pod != nil && f.checksObjects(plugin) {
 		checked := checkPod(pod)
@@ -230,7 +230,7 @@ func (f *Framework) Contain(pod *v1.Pod, do func() *fwk.Status) (status *fwk.Sta
 	if isolate(func() { status = do() }) {
 		return status
 	}
-	err := f.options.Calls.TakeEnded(pod)
+	err := f.options.Execution.Calls.TakeEnded(pod)
 	if err == nil {
 		err = ErrGoroutineEnded
 	}

@@ -114,7 +114,7 @@ func TestOtherCallsThatHang(t *testing.T) {
 				known := &runtime.Calls{}
 				go func() {
 					defer close(returned)
-					f, err := buildMisbehaving(t, method, runtime.Options{Calls: known}, func() { <-release })
+					f, err := buildMisbehaving(t, method, runtime.Options{Execution: runtime.Execution{Calls: known}}, func() { <-release })
 					if err == nil && call != nil {
 						err = call(f)
 					}

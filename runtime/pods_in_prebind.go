@@ -12,27 +12,27 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// PodsInPreBind is the pods whose binding can still be called off, because the PreBind plugins are not done. All
+// podsInPreBind is the pods whose binding can still be called off, because the PreBind plugins are not done. All
 // profiles of a scheduler share one. It is safe for concurrent use.
-type PodsInPreBind struct {
+type podsInPreBind struct {
 	mu   sync.RWMutex
 	pods map[types.UID]*podInPreBind // guarded by mu
 }
 
-// NewPodsInPreBind returns an empty set.
-func NewPodsInPreBind() *PodsInPreBind {
-	return &PodsInPreBind{pods: map[types.UID]*podInPreBind{}}
+// newPodsInPreBind returns an empty set.
+func newPodsInPreBind() *podsInPreBind {
+	return &podsInPreBind{pods: map[types.UID]*podInPreBind{}}
 }
 
-// Add adds a pod; cancel ends the context of its binding. It replaces an earlier entry of the same pod.
-func (p *PodsInPreBind) Add(uid types.UID, cancel context.CancelCauseFunc) {
+// add adds a pod; cancel ends the context of its binding. It replaces an earlier entry of the same pod.
+func (p *podsInPreBind) add(uid types.UID, cancel context.CancelCauseFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pods[uid] = &podInPreBind{cancel: cancel}
 }
 
-// Pod returns a pod, or nil.
-func (p *PodsInPreBind) Pod(uid types.UID) fwk.PodInPreBind {
+// pod returns a pod, or nil.
+func (p *podsInPreBind) pod(uid types.UID) fwk.PodInPreBind {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if pod := p.pods[uid]; pod != nil {
@@ -41,8 +41,8 @@ func (p *PodsInPreBind) Pod(uid types.UID) fwk.PodInPreBind {
 	return nil
 }
 
-// Remove removes a pod, if it is there.
-func (p *PodsInPreBind) Remove(uid types.UID) {
+// remove removes a pod, if it is there.
+func (p *podsInPreBind) remove(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.pods, uid)

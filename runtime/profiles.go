@@ -27,14 +27,14 @@ func NewProfiles(ctx context.Context, config *profiles.Configuration, registry R
 	if config == nil || len(config.Profiles) == 0 {
 		return nil, errors.New("at least one profile is required")
 	}
-	if options.Calls == nil {
-		options.Calls = &Calls{}
+	if options.Execution.Calls == nil {
+		options.Execution.Calls = &Calls{}
 	}
-	if options.WaitingPods == nil {
-		options.WaitingPods = NewWaitingPods()
+	if options.waiting == nil {
+		options.waiting = newWaitingPods()
 	}
-	if options.PodsInPreBind == nil {
-		options.PodsInPreBind = NewPodsInPreBind()
+	if options.preBind == nil {
+		options.preBind = newPodsInPreBind()
 	}
 	if options.Parallelism == 0 {
 		options.Parallelism = int(config.Parallelism)

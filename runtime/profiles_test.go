@@ -119,8 +119,8 @@ func TestNewProfiles(t *testing.T) {
 	registry := registryOf(waiting("A", nodeAdd), waiting("B", nodeAdd, nodeDelete), waiting("C", nodeDelete))
 	metrics := &recorder{}
 	built, err := runtime.NewProfiles(t.Context(), config, registry, runtime.Options{
-		Metrics:          metrics,
-		EventRecorderFor: func(profile string) events.EventRecorderLogger { return namedRecorder{profile: profile} },
+		Metrics:  metrics,
+		Recorder: func(profile string) events.EventRecorderLogger { return namedRecorder{profile: profile} },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -81,11 +81,11 @@ func (f *Framework) withLess(do func(less fwk.LessFunc)) {
 		a, b = first, second
 		return sorter.plugin.Less(first, second)
 	}
-	record := f.options.Calls.begin(MethodLess, nil)
+	record := f.options.Execution.Calls.begin(MethodLess, nil)
 	record.plugin.Store(&sorter.identity)
 	returned := false
 	func() {
-		defer f.options.Calls.end(record)
+		defer f.options.Execution.Calls.end(record)
 		returned = isolate(func() { do(compare) })
 	}()
 	if returned {

@@ -54,12 +54,12 @@ func (f *Framework) RunPermitPlugins(ctx context.Context, state fwk.CycleState, 
 // AddWaitingPod makes a pod wait for the plugins in timeouts, each at most as long as it says, counted from now. It
 // replaces an earlier entry of the same pod.
 func (f *Framework) AddWaitingPod(pod *v1.Pod, timeouts map[string]time.Duration) {
-	f.options.WaitingPods.add(newWaitingPod(pod, timeouts, f.options.Clock))
+	f.options.waiting.add(newWaitingPod(pod, timeouts, f.options.Execution.Clock))
 }
 
 // WillWaitOnPermit reports whether a pod waits for permission.
 func (f *Framework) WillWaitOnPermit(pod *v1.Pod) bool {
-	return f.options.WaitingPods.find(pod.UID) != nil
+	return f.options.waiting.find(pod.UID) != nil
 }
 
 // WaitOnPermit blocks until it is decided whether a waiting pod may be bound, and forgets that the pod waited. The
@@ -68,11 +68,11 @@ func (f *Framework) WillWaitOnPermit(pod *v1.Pod) bool {
 // A rejection is returned as it is, with the plugin that turned the pod down; that of a pod that was preempted is an
 // Error.
 func (f *Framework) WaitOnPermit(_ context.Context, pod *v1.Pod) *fwk.Status {
-	waiting := f.options.WaitingPods.find(pod.UID)
+	waiting := f.options.waiting.find(pod.UID)
 	if waiting == nil {
 		return nil
 	}
-	start := f.options.Clock.Now()
+	start := f.options.Execution.Clock.Now()
 	<-waiting.decided
 	return f.leavePermit(waiting, start)
 }
@@ -82,18 +82,18 @@ func (f *Framework) WaitOnPermit(_ context.Context, pod *v1.Pod) *fwk.Status {
 // of the clock; decided must not use the clock then, if the clock is locked meanwhile. The result is false, and decided
 // not called, if the pod does not wait.
 func (f *Framework) OnPermitDecided(pod *v1.Pod, decided func(*fwk.Status)) bool {
-	waiting := f.options.WaitingPods.find(pod.UID)
+	waiting := f.options.waiting.find(pod.UID)
 	if waiting == nil {
 		return false
 	}
-	start := f.options.Clock.Now()
+	start := f.options.Execution.Clock.Now()
 	waiting.onDecision(func() { decided(f.leavePermit(waiting, start)) })
 	return true
 }
 
 // leavePermit ends the waiting of a pod about which a decision was made.
 func (f *Framework) leavePermit(waiting *waitingPod, start time.Time) *fwk.Status {
-	f.options.WaitingPods.remove(waiting)
+	f.options.waiting.remove(waiting)
 	status, at := waiting.decision()
 	if f.options.Metrics != nil {
 		f.options.Metrics.PermitWait(codeName(status.Code()), max(0, at.Sub(start)))

@@ -177,7 +177,7 @@ func TestOnPermitDecided(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clock := testclock.NewFakeClock(epoch())
 			metrics := &recorder{}
-			f := build(t, runtime.Options{Clock: clock, Metrics: metrics}, nil)
+			f := build(t, runtime.Options{Execution: runtime.Execution{Clock: clock}, Metrics: metrics}, nil)
 			pod := objects.Pod("p").Build()
 			waitFor(f, pod)
 			var got []result

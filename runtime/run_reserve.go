@@ -56,6 +56,6 @@ func (f *Framework) runInformed(ctx context.Context, method Method, plugin *iden
 	if !plugin.outOfTree {
 		tell()
 	} else if !isolate(tell) {
-		_ = f.options.Calls.TakeEnded(pod) // is in the log
+		_ = f.options.Execution.Calls.TakeEnded(pod) // is in the log
 	}
 }

@@ -52,9 +52,9 @@ func (f *Framework) SignPod(ctx context.Context, pod *v1.Pod) fwk.PodSignature {
 		return nil
 	}
 	if metrics := f.options.Metrics; metrics != nil {
-		start := f.options.Clock.Now()
+		start := f.options.Execution.Clock.Now()
 		defer func() {
-			duration := f.options.Clock.Since(start)
+			duration := f.options.Execution.Clock.Since(start)
 			metrics.ExtensionPointDuration(MethodSign, codeName(fwk.Success), f.ProfileName(), duration)
 		}()
 	}

@@ -18,22 +18,22 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// WaitingPods is the pods that wait for permission to be bound. All profiles of a scheduler share one. It is safe for
+// waitingPods is the pods that wait for permission to be bound. All profiles of a scheduler share one. It is safe for
 // concurrent use.
-type WaitingPods struct {
+type waitingPods struct {
 	mu    sync.RWMutex
 	pods  map[types.UID]*waitingPod // guarded by mu
 	added int                       // guarded by mu; counts
 }
 
-// NewWaitingPods returns an empty set.
-func NewWaitingPods() *WaitingPods {
-	return &WaitingPods{pods: map[types.UID]*waitingPod{}}
+// newWaitingPods returns an empty set.
+func newWaitingPods() *waitingPods {
+	return &waitingPods{pods: map[types.UID]*waitingPod{}}
 }
 
-// Iterate calls visit for every pod that waits when it is called, those first that have waited longest. visit may do
+// iterate calls visit for every pod that waits when it is called, those first that have waited longest. visit may do
 // anything; a pod about which it decides may end waiting meanwhile.
-func (w *WaitingPods) Iterate(visit func(fwk.WaitingPod)) {
+func (w *waitingPods) iterate(visit func(fwk.WaitingPod)) {
 	w.mu.RLock()
 	pods := slices.Collect(maps.Values(w.pods))
 	w.mu.RUnlock()
@@ -43,21 +43,21 @@ func (w *WaitingPods) Iterate(visit func(fwk.WaitingPod)) {
 	}
 }
 
-// Pod returns a waiting pod, or nil.
-func (w *WaitingPods) Pod(uid types.UID) fwk.WaitingPod {
+// pod returns a waiting pod, or nil.
+func (w *waitingPods) pod(uid types.UID) fwk.WaitingPod {
 	if pod := w.find(uid); pod != nil {
 		return pod
 	}
 	return nil
 }
 
-func (w *WaitingPods) find(uid types.UID) *waitingPod {
+func (w *waitingPods) find(uid types.UID) *waitingPod {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.pods[uid]
 }
 
-func (w *WaitingPods) add(pod *waitingPod) {
+func (w *waitingPods) add(pod *waitingPod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.added++
@@ -66,7 +66,7 @@ func (w *WaitingPods) add(pod *waitingPod) {
 }
 
 // remove forgets a pod, unless it has begun to wait again.
-func (w *WaitingPods) remove(pod *waitingPod) {
+func (w *waitingPods) remove(pod *waitingPod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.pods[pod.pod.UID] == pod {

@@ -11,14 +11,24 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
+	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
 func TestWaitingPodsAreShared(t *testing.T) {
-	shared := runtime.NewWaitingPods()
-	clock := testclock.NewFakeClock(epoch())
-	one := build(t, runtime.Options{WaitingPods: shared, Clock: clock}, nil)
-	other := build(t, runtime.Options{WaitingPods: shared, Clock: clock}, nil)
+	config := &profiles.Configuration{}
+	for _, name := range []string{"one", "other"} {
+		profile := profileWith(nil)
+		profile.SchedulerName = name
+		config.Profiles = append(config.Profiles, *profile)
+	}
+	built, err := runtime.NewProfiles(t.Context(), config, registryOf(), runtime.Options{
+		Execution: runtime.Execution{Clock: testclock.NewFakeClock(epoch())},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := built["one"], built["other"]
 	for _, name := range []string{"c", "a", "b"} {
 		waitFor(one, objects.Pod(name).Build())
 	}
@@ -104,7 +114,7 @@ func TestAddWaitingPodReplaces(t *testing.T) {
 
 func TestTimersStopWithTheDecision(t *testing.T) {
 	clock := testclock.NewFakeClock(epoch())
-	f := build(t, runtime.Options{Clock: clock}, nil)
+	f := build(t, runtime.Options{Execution: runtime.Execution{Clock: clock}}, nil)
 	waitFor(f, objects.Pod("allowed").Build())
 	waitFor(f, objects.Pod("rejected").Build())
 	waitFor(f, objects.Pod("preempted").Build())

@@ -40,7 +40,6 @@ type Scheduler struct {
 	nodes     listersv1.NodeLister
 	handlers  []handlerRegistration
 
-	waitingPods    *runtime.WaitingPods
 	calls          *runtime.Calls
 	watchdog       watchdog
 	bindingLimiter *bindingLimiter // for bindings; nil if Options.Go starts them
@@ -64,13 +63,12 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		options:     options,
-		snapshot:    &cache.Snapshot{},
-		pods:        options.Informers.Core().V1().Pods().Lister(),
-		nodes:       options.Informers.Core().V1().Nodes().Lister(),
-		waitingPods: runtime.NewWaitingPods(),
-		calls:       options.Calls,
-		random:      rand.New(rand.NewPCG(options.Seed, 0)),
+		options:  options,
+		snapshot: &cache.Snapshot{},
+		pods:     options.Informers.Core().V1().Pods().Lister(),
+		nodes:    options.Informers.Core().V1().Nodes().Lister(),
+		calls:    options.Calls,
+		random:   rand.New(rand.NewPCG(options.Seed, 0)),
 	}
 	s.cache = cache.New(cache.Options{
 		AssumedPodTTL: options.AssumedPodTTL, Clock: options.Clock, Logger: options.Logger, RefusedChange: s.refusedChange,
@@ -105,28 +103,24 @@ func (s *Scheduler) buildProfiles(ctx context.Context) error {
 	o := &s.options
 	var err error
 	s.profiles, err = runtime.NewProfiles(ctx, o.Configuration, o.Registry, runtime.Options{
-		ClientSet:        o.Client,
-		KubeConfig:       o.KubeConfig,
-		InformerFactory:  o.Informers,
-		EventRecorderFor: o.Recorder,
-		Snapshot:         s.snapshot,
-		Nominator:        s.nominator,
-		Extenders:        o.Extenders,
-		Parallelism:      int(o.Configuration.Parallelism),
-		WaitingPods:      s.waitingPods,
-		PodsInPreBind:    runtime.NewPodsInPreBind(),
-		DRAManager:       s.devices,
-		CSIManager:       s.csi,
-		PodGroupManager:  cache.NoPodGroups{},
-		Clock:            o.Clock,
-		Go:               s.startTask,
-		Wait:             o.Wait,
-		Seed:             o.Seed,
-		Calls:            o.Calls,
-		PluginFailed:     o.Observer.PluginFailed,
-		CheckObjects:     o.CheckObjects,
-		Logger:           o.Logger,
-		Metrics:          o.Metrics,
+		Clients:     runtime.Clients{ClientSet: o.Client, KubeConfig: o.KubeConfig, InformerFactory: o.Informers},
+		Recorder:    o.Recorder,
+		Snapshot:    s.snapshot,
+		Nominator:   s.nominator,
+		Extenders:   o.Extenders,
+		Parallelism: int(o.Configuration.Parallelism),
+		Managers:    runtime.Managers{DRA: s.devices, CSI: s.csi, PodGroup: cache.NoPodGroups{}},
+		Execution: runtime.Execution{
+			Clock:        o.Clock,
+			Go:           s.startTask,
+			Wait:         o.Wait,
+			Seed:         o.Seed,
+			Calls:        o.Calls,
+			CheckObjects: o.CheckObjects,
+		},
+		PluginFailed: o.Observer.PluginFailed,
+		Logger:       o.Logger,
+		Metrics:      o.Metrics,
 	})
 	if err != nil {
 		return err
@@ -190,7 +184,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	stop()
 	s.queue.Close() // not only when the other goroutine gets round to it
 	watchers.Wait()
-	s.waitingPods.Iterate(func(pod fwk.WaitingPod) { pod.Reject("", "the scheduler is shutting down") })
+	first := s.profiles[s.options.Configuration.Profiles[0].SchedulerName] // all profiles share the waiting pods
+	first.IterateOverWaitingPods(func(pod fwk.WaitingPod) { pod.Reject("", "the scheduler is shutting down") })
 	s.background.Wait()
 	return s.Close()
 }
@@ -260,19 +255,13 @@ func (s *Scheduler) Configuration() *profiles.Configuration { return s.options.C
 func (s *Scheduler) BuildProfiles(ctx context.Context, snapshot fwk.SharedLister) (runtime.Profiles, error) {
 	o := &s.options
 	built, err := runtime.NewProfiles(ctx, o.Configuration, o.Registry, runtime.Options{
-		ClientSet:       o.Client,
-		KubeConfig:      o.KubeConfig,
-		InformerFactory: o.Informers,
-		Snapshot:        snapshot,
-		Nominator:       s.nominator,
-		Extenders:       o.Extenders,
-		DRAManager:      s.devices,
-		CSIManager:      s.csi,
-		PodGroupManager: cache.NoPodGroups{},
-		Clock:           o.Clock,
-		Seed:            o.Seed,
-		Calls:           o.Calls,
-		Logger:          o.Logger,
+		Clients:   runtime.Clients{ClientSet: o.Client, KubeConfig: o.KubeConfig, InformerFactory: o.Informers},
+		Snapshot:  snapshot,
+		Nominator: s.nominator,
+		Extenders: o.Extenders,
+		Managers:  runtime.Managers{DRA: s.devices, CSI: s.csi, PodGroup: cache.NoPodGroups{}},
+		Execution: runtime.Execution{Clock: o.Clock, Seed: o.Seed, Calls: o.Calls},
+		Logger:    o.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("building the plugins of all profiles once more: %w", err)

@@ -62,7 +62,8 @@ func benchmarkSearch(b *testing.B, nodeCount, nominated int, options runtime.Sea
 		multiPoint.Enabled = append(multiPoint.Enabled, configv1.Plugin{Name: plugin.Name()})
 	}
 	built, err := runtime.NewProfiles(b.Context(), configuration, registry, runtime.Options{
-		ClientSet: client, InformerFactory: newDirectObjects(client), PodGroupManager: cache.NoPodGroups{},
+		Clients:  runtime.Clients{ClientSet: client, InformerFactory: newDirectObjects(client)},
+		Managers: runtime.Managers{PodGroup: cache.NoPodGroups{}},
 		Snapshot: snapshot, Nominator: nominator, Parallelism: 1,
 	})
 	check(err)

@@ -201,13 +201,10 @@ func newComparison(t *testing.T, seed uint64, budget int, onlyTaints bool, extra
 	volumes := csi.New(c.objects)
 	c.another = func(snapshot fwk.SharedLister) *runtime.Framework {
 		profiles, err := runtime.NewProfiles(t.Context(), configuration, registry, runtime.Options{
-			ClientSet:         client,
-			InformerFactory:   c.objects,
+			Clients:           runtime.Clients{ClientSet: client, InformerFactory: c.objects},
 			Snapshot:          snapshot,
 			Nominator:         c.nominator,
-			CSIManager:        volumes,
-			PodGroupManager:   cache.NoPodGroups{},
-			DRAManager:        c.devices,
+			Managers:          runtime.Managers{DRA: c.devices, CSI: volumes, PodGroup: cache.NoPodGroups{}},
 			Parallelism:       1,
 			VerdictCacheBytes: budget,
 		})

@@ -314,7 +314,8 @@ func ourConfiguration(ctx context.Context, data []byte) (*resolved, error) {
 	}
 	client := fake.NewClientset()
 	built, err := runtime.NewProfiles(ctx, config, plugins.NewInTreeRegistry(), runtime.Options{
-		ClientSet: client, InformerFactory: informers.NewSharedInformerFactory(client, 0), DRAManager: noDevices{},
+		Clients:  runtime.Clients{ClientSet: client, InformerFactory: informers.NewSharedInformerFactory(client, 0)},
+		Managers: runtime.Managers{DRA: noDevices{}},
 		Snapshot: cache.NewSnapshot(nil, nil),
 	})
 	if err != nil {

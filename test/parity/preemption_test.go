@@ -154,8 +154,13 @@ func oursPreempting(t *testing.T, c preemptionCase) *preemptionSide {
 		}
 	}
 	f, err := runtime.NewFramework(t.Context(), ourFactories(), own, runtime.Options{
-		ClientSet: s.client, InformerFactory: factory, Snapshot: cache.NewSnapshot(c.pods, c.nodes), Parallelism: 1,
-		DRAManager: noDevices{}, CSIManager: newCSIManager(factory), EventRecorder: s.log, Nominator: s.log, Activator: s.log, PodGroupManager: cache.NoPodGroups{},
+		Clients:     runtime.Clients{ClientSet: s.client, InformerFactory: factory},
+		Managers:    runtime.Managers{DRA: noDevices{}, CSI: newCSIManager(factory), PodGroup: cache.NoPodGroups{}},
+		Recorder:    func(string) events.EventRecorderLogger { return s.log },
+		Snapshot:    cache.NewSnapshot(c.pods, c.nodes),
+		Nominator:   s.log,
+		Activator:   s.log,
+		Parallelism: 1,
 	})
 	if err != nil {
 		t.Fatal(err)

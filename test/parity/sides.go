@@ -134,8 +134,11 @@ func inOurRuntime(ctx context.Context, c cluster, p profile, factories runtime.R
 		registry[name] = capture(s.plugins, name, factory)
 	}
 	s.framework, err = runtime.NewFramework(ctx, registry, ourProfile(p), runtime.Options{
-		ClientSet: s.client, InformerFactory: s.world, Snapshot: snapshot, Parallelism: 1, DRAManager: s.devices, EventRecorder: s.recorder,
-		CSIManager: newCSIManager(s.world), PodGroupManager: cache.NoPodGroups{},
+		Clients:     runtime.Clients{ClientSet: s.client, InformerFactory: s.world},
+		Managers:    runtime.Managers{DRA: s.devices, CSI: newCSIManager(s.world), PodGroup: cache.NoPodGroups{}},
+		Recorder:    func(string) events.EventRecorderLogger { return s.recorder },
+		Snapshot:    snapshot,
+		Parallelism: 1,
 	})
 	return s, err
 }
