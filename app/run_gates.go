@@ -14,8 +14,8 @@ import (
 
 // applyGates switches in a scheduler what feature gates say, except those that concern the process.
 func applyGates(gates *features.Gates, options *scheduler.Options) {
-	options.DisablePopFromBackoff = !gates.Enabled(features.SchedulerPopFromBackoffQ)
-	options.DisableNominatedNodeName = !gates.Enabled(features.NominatedNodeNameForExpectation)
+	options.Features.DisablePopFromBackoff = !gates.Enabled(features.SchedulerPopFromBackoffQ)
+	options.Features.DisableNominatedNodeName = !gates.Enabled(features.NominatedNodeNameForExpectation)
 	if !gates.Enabled(features.SchedulerAsyncPreemption) {
 		options.Registry[defaultpreemption.Name] = defaultpreemption.NewSynchronous
 	}
@@ -25,7 +25,7 @@ func applyGates(gates *features.Gates, options *scheduler.Options) {
 	if !gates.Enabled(features.VolumeLimitScaling) {
 		options.Registry[nodevolumelimits.Name] = nodevolumelimits.NewWithMissingDrivers
 	}
-	options.Devices = deviceSwitches(gates)
+	options.Features.Devices = deviceSwitches(gates)
 }
 
 // deviceSwitches is what gates say about dynamic resource allocation.

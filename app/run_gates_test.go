@@ -69,14 +69,14 @@ func TestGatesSwitch(t *testing.T) {
 // switched names what differs from a scheduler without gates.
 func switched(options scheduler.Options) []string {
 	var names []string
-	if options.DisablePopFromBackoff {
+	if options.Features.DisablePopFromBackoff {
 		names = append(names, "DisablePopFromBackoff")
 	}
-	if options.DisableNominatedNodeName {
+	if options.Features.DisableNominatedNodeName {
 		names = append(names, "DisableNominatedNodeName")
 	}
 	var devices []string
-	for field, value := range reflect.ValueOf(options.Devices).Fields() {
+	for field, value := range reflect.ValueOf(options.Features.Devices).Fields() {
 		if value.Bool() {
 			devices = append(devices, field.Name)
 		}

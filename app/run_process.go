@@ -89,17 +89,17 @@ func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry)
 		}
 	}
 	options := scheduler.Options{
-		Configuration:      p.config,
-		Registry:           registry,
-		Client:             p.cluster.client,
-		Informers:          p.cluster.informers,
-		DynamicInformers:   p.cluster.custom,
-		KubeConfig:         p.cluster.fenced,
-		Recorder:           p.cluster.recorder,
-		Extenders:          extenders,
-		Logger:             p.logger,
-		Seed:               uint64(time.Now().UnixNano()),
-		MaxInUnschedulable: p.options.MaxInUnschedulable,
+		Configuration:    p.config,
+		Registry:         registry,
+		Client:           p.cluster.client,
+		Informers:        p.cluster.informers,
+		DynamicInformers: p.cluster.custom,
+		KubeConfig:       p.cluster.fenced,
+		Recorder:         p.cluster.recorder,
+		Extenders:        extenders,
+		Logger:           p.logger,
+		Execution:        runtime.Execution{Seed: uint64(time.Now().UnixNano())},
+		Timeouts:         scheduler.Timeouts{Unschedulable: p.options.MaxInUnschedulable},
 	}
 	applyGates(p.options.Gates, &options)
 	p.metrics = measure(p.logger, &options)

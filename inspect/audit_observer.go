@@ -128,7 +128,7 @@ func NewAuditor(ctx context.Context) *Auditor {
 // Observe makes the auditor the observer of the scheduler and of the queue.
 func (a *Auditor) Observe(options *simulate.Options) {
 	observer := &auditObserver{Auditor: a}
-	options.QueueObserver, options.SchedulerObserver = observer, observer
+	options.Observers.Queue, options.Observers.Scheduler = observer, observer
 }
 
 // Watch begins the audit of a cluster that was made with the options given to [Auditor.Observe]. It must be called

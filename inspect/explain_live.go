@@ -68,8 +68,8 @@ func NewLiveExplainer(ctx context.Context) *LiveExplainer {
 // Observe makes the explainer an observer of the scheduler and of the queue, in addition to the present ones.
 func (e *LiveExplainer) Observe(options *scheduler.Options) {
 	observer := &liveObserver{LiveExplainer: e}
-	options.Observer = scheduler.JoinObservers(options.Observer, observer)
-	options.QueueObserver = queue.JoinObservers(options.QueueObserver, observer)
+	options.Observers.Scheduler = scheduler.JoinObservers(options.Observers.Scheduler, observer)
+	options.Observers.Queue = queue.JoinObservers(options.Observers.Queue, observer)
 }
 
 // Watch sets the scheduler whose pods are explained, which was made with the options given to [LiveExplainer.Observe]. It must

@@ -32,9 +32,9 @@ func explainedCluster(t *testing.T, options simulate.Options) *explained {
 	explainer := inspect.NewExplainer(t.Context(), "default", "web")
 	explainer.Observe(&options)
 	live := inspect.NewLiveExplainer(t.Context())
-	both := scheduler.Options{Observer: options.SchedulerObserver, QueueObserver: options.QueueObserver}
+	both := scheduler.Options{Observers: options.Observers}
 	live.Observe(&both)
-	options.SchedulerObserver, options.QueueObserver = both.Observer, both.QueueObserver
+	options.Observers = both.Observers
 	cluster, err := simulate.NewCluster(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)

@@ -65,7 +65,7 @@ func NewExplainer(ctx context.Context, namespace, name string) *Explainer {
 // Observe makes the explainer the observer of the scheduler and of the queue.
 func (e *Explainer) Observe(options *simulate.Options) {
 	observer := &explainObserver{Explainer: e}
-	options.QueueObserver, options.SchedulerObserver = observer, observer
+	options.Observers.Queue, options.Observers.Scheduler = observer, observer
 }
 
 // Watch follows a cluster that was made with the options given to [Explainer.Observe]. It must be called before anything

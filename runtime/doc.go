@@ -36,7 +36,7 @@
 //
 // All methods of a Framework that is built may be called concurrently; searches run one at a time. Plugins are called in
 // the caller's goroutine, except that Score, NormalizeScore and the PreBind plugins of a group run in several.
-// Options.Parallelism limits those; with one there is no other goroutine, and Options.Clock decides about time, so that
+// Options.Parallelism limits those; with one there is no other goroutine, and Options.Execution.Clock decides about time, so that
 // a simulation comes out the same on every run. [Framework.OnPermitDecided] is there for it in addition to WaitOnPermit, which
 // blocks.
 //

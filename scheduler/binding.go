@@ -24,7 +24,7 @@ func (s *Scheduler) startBinding(ctx context.Context, a *attempt) {
 		s.countBindings(-1)
 		return
 	}
-	if !s.options.DisableNominatedNodeName && (preFlight.IsSuccess() || a.profile.WillWaitOnPermit(a.pod)) {
+	if !s.options.Features.DisableNominatedNodeName && (preFlight.IsSuccess() || a.profile.WillWaitOnPermit(a.pod)) {
 		// Binding will take a while: write where the pod is going to its status (KEP-5278).
 		a.nominationWritten = true
 		err := s.patchStatus(ctx, a.info.Pod, nil, &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: a.node})
@@ -34,7 +34,7 @@ func (s *Scheduler) startBinding(ctx context.Context, a *attempt) {
 	}
 	finish := func(permit *fwk.Status) { s.finishBinding(ctx, a, permit, preFlight.IsSuccess()) }
 	waits := a.profile.OnPermitDecided(a.pod, func(permit *fwk.Status) {
-		s.options.Go(func() { finish(permit) })
+		s.options.Execution.Go(func() { finish(permit) })
 	})
 	if !waits {
 		finish(nil)
@@ -44,8 +44,8 @@ func (s *Scheduler) startBinding(ctx context.Context, a *attempt) {
 // countBindings counts the pods whose binding cycle has begun and not ended.
 func (s *Scheduler) countBindings(change int) {
 	s.background.Add(change)
-	if s.options.Metrics != nil {
-		s.options.Metrics.Goroutines("binding", change)
+	if s.options.Observers.Metrics != nil {
+		s.options.Observers.Metrics.Goroutines("binding", change)
 	}
 }
 
@@ -83,14 +83,14 @@ func (s *Scheduler) finishBinding(ctx context.Context, a *attempt, permit *fwk.S
 		s.handleBindingFailure(ctx, a, status)
 		return
 	}
-	s.options.Observer.PodBound(s.boundAs(a))
+	s.options.Observers.Scheduler.PodBound(s.boundAs(a))
 	a.profile.RunPostBindPlugins(ctx, a.state, a.pod, a.node)
 	s.activate(a)
 }
 
 // boundAs is what there is to say about a binding.
 func (s *Scheduler) boundAs(a *attempt) Binding {
-	now := s.options.Clock.Now()
+	now := s.options.Execution.Clock.Now()
 	binding := Binding{
 		Pod:      a.pod,
 		Attempt:  a.info.Attempts,

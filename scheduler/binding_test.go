@@ -75,7 +75,7 @@ func TestPreBindPreFlight(t *testing.T) {
 func TestWithoutAnnouncements(t *testing.T) {
 	f := newFixtureWith(t, func(o *Options) {
 		bare(o)
-		o.DisableNominatedNodeName = true
+		o.Features.DisableNominatedNodeName = true
 	}, &cycleEnd{name: "P"})
 	f.addNodes("n1")
 	f.add(objects.Pod("a").Requests("cpu", "1").Build())

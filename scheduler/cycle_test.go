@@ -102,7 +102,7 @@ func TestPodsThatAreNotScheduled(t *testing.T) {
 
 func TestMetricsOfACycle(t *testing.T) {
 	measured := &metrics{points: map[runtime.Method]int{}}
-	f := newFixtureWith(t, func(options *Options) { bare(options); options.Metrics = measured },
+	f := newFixtureWith(t, func(options *Options) { bare(options); options.Observers.Metrics = measured },
 		&scripted{name: "Gate", permit: waits(time.Hour)})
 	f.addNodes("n1", "n2")
 	f.add(objects.Pod("a").Requests("cpu", "1").Build())

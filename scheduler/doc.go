@@ -26,7 +26,7 @@
 //
 // One goroutine runs scheduling cycles, one after the other, and owns the snapshot, the attempt and everything in
 // them. Each informer delivers its events in a goroutine of its own; handlers take the locks of cache and queue for a
-// moment and never wait for a cycle. Each pod that got a node is bound in a task of its own, which [Options.Go]
+// moment and never wait for a cycle. Each pod that got a node is bound in a task of its own, which [runtime.Execution].Go
 // starts; a pod that waits for permission holds no goroutine.
 //
 // # Trouble
@@ -36,7 +36,7 @@
 // others decide meanwhile wins: a pod that is deleted, or bound by another scheduler, is dropped, and one whose node is
 // gone is not bound. Everything else that fails goes back to the queue, which waits longer after each failure.
 //
-// A plugin that panics fails its pod. One that hangs has its context ended after [Options.SchedulingTimeout]; if it ignores
+// A plugin that panics fails its pod. One that hangs has its context ended after [Timeouts].Scheduling; if it ignores
 // that, [Scheduler.Stuck] names it.
 //
 // # Simulation

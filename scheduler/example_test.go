@@ -54,7 +54,7 @@ func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	observer := printer{bound: make(chan string, 1)}
-	s, err := scheduler.New(ctx, scheduler.Options{Client: client, Informers: informers, Observer: observer})
+	s, err := scheduler.New(ctx, scheduler.Options{Client: client, Informers: informers, Observers: scheduler.Observers{Scheduler: observer}})
 	if err != nil {
 		fmt.Println(err)
 		return

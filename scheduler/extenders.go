@@ -93,9 +93,9 @@ func (s *Scheduler) addExtenderScores(ctx context.Context, search *nodeSearch, n
 
 // extenderScores returns what an extender adds to the scores of nodes, by their names; nil if it fails.
 func (s *Scheduler) extenderScores(ctx context.Context, extender fwk.Extender, pod *v1.Pod, nodes []fwk.NodeInfo) map[string]int64 {
-	if s.options.Metrics != nil {
-		s.options.Metrics.Goroutines("prioritizing_extender", 1)
-		defer s.options.Metrics.Goroutines("prioritizing_extender", -1)
+	if s.options.Observers.Metrics != nil {
+		s.options.Observers.Metrics.Goroutines("prioritizing_extender", 1)
+		defer s.options.Observers.Metrics.Goroutines("prioritizing_extender", -1)
 	}
 	list, weight, err := within(ctx, extender).Prioritize(pod, nodes)
 	if err != nil || list == nil {

@@ -30,7 +30,7 @@ func (s *Scheduler) handleFailure(ctx context.Context, a *attempt, f *failure) {
 		reason = v1.PodReasonUnschedulable
 	}
 	s.recordRejectors(a, f)
-	s.options.Observer.AttemptFailed(s.observed(a, f))
+	s.options.Observers.Scheduler.AttemptFailed(s.observed(a, f))
 	pod, requeue, ok := s.currentPod(a, f)
 	if !ok {
 		s.queue.Done(a.info.Pod.UID)
@@ -76,7 +76,7 @@ func (s *Scheduler) recordRejectors(a *attempt, f *failure) {
 	info := a.info
 	info.UnschedulablePlugins, info.PendingPlugins = sets.New[string](), sets.New[string]()
 	info.GatingPlugin, info.GatingPluginEvents = "", nil
-	took := s.options.Clock.Since(a.started).Round(time.Microsecond)
+	took := s.options.Execution.Clock.Since(a.started).Round(time.Microsecond)
 	if fit := f.fitError(); fit != nil {
 		info.UnschedulablePlugins = fit.Diagnosis.UnschedulablePlugins.Union(framework.DryRunRejectors(a.state))
 		info.PendingPlugins = fit.Diagnosis.PendingPlugins.Clone()
@@ -122,7 +122,7 @@ func (s *Scheduler) observed(a *attempt, f *failure) Failure {
 		Attempt:  a.info.Attempts,
 		Node:     a.node,
 		Status:   f.status,
-		Duration: s.options.Clock.Since(a.started),
+		Duration: s.options.Execution.Clock.Since(a.started),
 	}
 	if fit := f.fitError(); fit != nil {
 		result.Diagnosis = &fit.Diagnosis

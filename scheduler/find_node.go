@@ -89,7 +89,7 @@ func (s *Scheduler) bestNode(ctx context.Context, search *nodeSearch) (string, *
 
 // canUseVerdictCaches reports whether runtime's Search can choose the node: nothing else has a say, as extenders have.
 func (s *Scheduler) canUseVerdictCaches(search *nodeSearch) bool {
-	return !s.options.DisableVerdictCaches && len(s.options.Extenders) == 0 && search.profile.CanSearch()
+	return !s.options.Features.DisableVerdictCaches && len(s.options.Extenders) == 0 && search.profile.CanSearch()
 }
 
 // searchVerdictCaches has the framework choose the node by the plugins' cached verdicts and scores: runtime.Framework.Search
@@ -188,8 +188,8 @@ func (s *Scheduler) checkNodes(ctx context.Context, search *nodeSearch, candidat
 	if candidates.count == 0 {
 		return nil, nil
 	}
-	began := s.options.Clock.Now()
-	defer func() { search.profile.ObserveFilter(status.Code(), s.options.Clock.Since(began)) }()
+	began := s.options.Execution.Clock.Now()
+	defer func() { search.profile.ObserveFilter(status.Code(), s.options.Execution.Clock.Since(began)) }()
 	results := s.clearFilterResults(candidates.count)
 	var found atomic.Int64
 	var broken atomic.Pointer[fwk.Status]

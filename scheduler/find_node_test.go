@@ -273,7 +273,7 @@ func TestPluginsThatHeedTheContext(t *testing.T) {
 	})
 	f := newFixtureWith(t, func(options *Options) {
 		bare(options)
-		options.DisableVerdictCaches = true // with them nodes are asked about in parallel only if they are many
+		options.Features.DisableVerdictCaches = true // with them nodes are asked about in parallel only if they are many
 		options.Configuration.Parallelism = 4
 	}, heeds)
 	for i := range 16 {

@@ -118,10 +118,10 @@ func (f *fixture) build(options Options) {
 	f.t.Helper()
 	options.Client = f.client
 	options.Informers = NewInformerFactory(f.client)
-	options.Clock = f.clock
-	options.Observer = f.seen
+	options.Execution.Clock = f.clock
+	options.Observers.Scheduler = f.seen
 	options.Recorder = func(string) events.EventRecorderLogger { return f.recorder }
-	options.Go = func(task func()) {
+	options.Execution.Go = func(task func()) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.tasks = append(f.tasks, task)

@@ -19,7 +19,7 @@ import (
 func TestVerdictsCanBeKept(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"with cached verdicts":    bare,
-		"without cached verdicts": func(options *Options) { bare(options); options.DisableVerdictCaches = true },
+		"without cached verdicts": func(options *Options) { bare(options); options.Features.DisableVerdictCaches = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var kept []fwk.NodeToStatusReader

@@ -51,7 +51,7 @@ func (n *notes) PluginFailed(failure runtime.PluginFailure) {
 func TestObserverIsToldOfEvents(t *testing.T) {
 	f := newFixture(t)
 	seen := &notes{}
-	f.options.Observer = seen
+	f.options.Observers.Scheduler = seen
 	trimmed, large := objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build(), objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").With(func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} }).Build()
 	waiting, placed := objects.Pod("a").Requests("cpu", "1").Build(), objects.Pod("a").Requests("cpu", "1").Node("n1").Build()
 	labelled := objects.Pod("a").Requests("cpu", "1").Node("n1").With(func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} }).Build()
@@ -96,7 +96,7 @@ func TestObserverIsToldOfEvents(t *testing.T) {
 func TestObserverIsToldHowLongEventsTake(t *testing.T) {
 	f := newFixture(t)
 	seen := &notes{}
-	f.options.Observer = seen
+	f.options.Observers.Scheduler = seen
 	handled := f.startTimer(fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add})
 	f.clock.Step(2 * time.Second)
 	handled()
@@ -109,15 +109,15 @@ func TestObserverIsToldOfAttempts(t *testing.T) {
 	f := newFixture(t)
 	seen := &notes{}
 	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
-	f.options.Observer = seen
+	f.options.Observers.Scheduler = seen
 	f.park(objects.Pod("a").Requests("cpu", "2").Build())
 	f.wantPool("a", queue.PoolUnschedulable)
 	f.clock.Step(6 * time.Minute)
 	f.Queue().FlushUnschedulable()
 	seen.lines = nil
-	f.options.Observer = NopObserver{}
+	f.options.Observers.Scheduler = NopObserver{}
 	f.nodeUpdated(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build(), objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build())
-	f.options.Observer = seen
+	f.options.Observers.Scheduler = seen
 	if !f.TryScheduleOne(f.ctx) {
 		t.Fatal("no pod is ready")
 	}

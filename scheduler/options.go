@@ -4,7 +4,6 @@
 package scheduler
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -47,51 +46,56 @@ type Options struct {
 	// Extenders are called in addition to the plugins of every profile. Those of the configuration are not among them by
 	// themselves: the package extender makes them.
 	Extenders []fwk.Extender
-	// Clock tells the time; nil means real time.
-	Clock clock.WithDelayedExecution
-	// Devices says which parts of dynamic resource allocation differ from the default.
-	Devices devices.Switches
 	// Logger receives what the scheduler logs; the zero value drops it.
 	Logger klog.Logger
-	// DisableVerdictCaches makes every cycle ask every plugin about every node, as if nothing were known from cycles
-	// before. It is slower, and only there to find errors in it: decisions are the same.
-	DisableVerdictCaches bool
-	// Seed decides between nodes that are equally good, and where plugins that choose at random begin. Equal seeds make
-	// equal choices.
-	Seed uint64
-	// Go starts a task that belongs to a binding cycle, or that a plugin wants done in the background, such as evictions;
-	// nil means a new goroutine, but not for more than 512 bindings at a time, those that wait for PreBind plugins aside;
-	// the others wait for their turn. Tasks of one pod's binding never overlap. Before it returns, [Scheduler.Run] waits for
-	// all of them.
-	Go func(task func())
-	// Wait is how plugins wait inside an extension point, see framework.ExtendedHandle; nil means by the clock.
-	Wait func(ctx context.Context, duration time.Duration, early <-chan struct{}) error
-	// Observer is told about attempts and bindings; nil means no observer.
-	Observer Observer
-	// QueueObserver is told about every move in the queue; nil means no observer.
-	QueueObserver queue.Observer
-	// Metrics receives the measurements of the plugin runtime; nil measures nothing.
+	// Execution is time, randomness and goroutines, of the scheduler and of its plugins; the zero value is real time, seed zero
+	// and new goroutines. Where Execution.Go is nil, not more than 512 bindings have one at a time, those that wait for PreBind
+	// plugins aside; the others wait for their turn. Tasks of one pod's binding never overlap. Before it returns,
+	// [Scheduler.Run] waits for all of them.
+	Execution runtime.Execution
+	// Observers see what the scheduler does.
+	Observers Observers
+	// Timeouts say how long things may take.
+	Timeouts Timeouts
+	// Features are the parts of the scheduler that can be switched.
+	Features Features
+}
+
+// Observers see what a scheduler does. Any may be nil.
+type Observers struct {
+	// Scheduler is told about attempts and bindings.
+	Scheduler Observer
+	// Queue is told about every move in the queue.
+	Queue queue.Observer
+	// Metrics receives the measurements of the plugin runtime.
 	Metrics runtime.Metrics
-	// Calls knows which plugins are being called; nil makes one.
-	Calls *runtime.Calls
-	// CheckObjects has plugins watched that change pods and nodes; see the field of runtime.Options.
-	CheckObjects bool
-	// MaxInUnschedulable is how long a pod may wait for an event before it is tried again without one; zero means five
-	// minutes.
-	MaxInUnschedulable time.Duration
-	// SchedulingTimeout is how long a scheduling cycle may take before [Scheduler.Run] ends its context, which fails the
-	// pod if plugins heed it, and [Scheduler.Stuck] says which plugin does not; zero means a minute, a negative one no
-	// limit.
-	SchedulingTimeout time.Duration
+}
+
+// Timeouts say how long things may take. The zero value has the defaults.
+type Timeouts struct {
+	// Unschedulable is how long a pod may wait for an event before it is tried again without one; zero means five minutes.
+	Unschedulable time.Duration
+	// Scheduling is how long a scheduling cycle may take before [Scheduler.Run] ends its context, which fails the pod if
+	// plugins heed it, and [Scheduler.Stuck] says which plugin does not; zero means a minute, a negative one no limit.
+	Scheduling time.Duration
+	// AssumedPod is how long the cache believes in a pod that was given a node and is never seen bound; zero means forever.
+	// It counts from when the node was chosen, so it must be longer than waiting for permission, which may take 15 minutes,
+	// and binding.
+	AssumedPod time.Duration
+}
+
+// Features are the parts of a scheduler that can be switched. The zero value has what kube-scheduler has by default.
+type Features struct {
 	// DisablePopFromBackoff has pods wait for the end of their backoff even while nothing else is to be done.
 	DisablePopFromBackoff bool
 	// DisableNominatedNodeName keeps the scheduler from writing the node that it chose into a pod's status when the pod is to
 	// wait for permission, or for plugins to prepare the node, before it is bound.
 	DisableNominatedNodeName bool
-	// AssumedPodTTL is how long the cache believes in a pod that was given a node and is never seen bound; zero means
-	// forever. It counts from when the node was chosen, so it must be longer than waiting for permission, which may take 15
-	// minutes, and binding.
-	AssumedPodTTL time.Duration
+	// DisableVerdictCaches makes every cycle ask every plugin about every node, as if nothing were known from cycles
+	// before. It is slower, and only there to find errors in it: decisions are the same.
+	DisableVerdictCaches bool
+	// Devices says which parts of dynamic resource allocation differ from the default.
+	Devices devices.Switches
 }
 
 func (o *Options) complete() error {
@@ -114,20 +118,20 @@ func (o *Options) complete() error {
 	if o.Registry == nil {
 		o.Registry = plugins.NewInTreeRegistry()
 	}
-	if o.Calls == nil {
-		o.Calls = &runtime.Calls{}
+	if o.Execution.Calls == nil {
+		o.Execution.Calls = &runtime.Calls{}
 	}
-	if o.SchedulingTimeout == 0 {
-		o.SchedulingTimeout = defaultSchedulingTimeout
+	if o.Timeouts.Scheduling == 0 {
+		o.Timeouts.Scheduling = defaultSchedulingTimeout
 	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
+	if o.Execution.Clock == nil {
+		o.Execution.Clock = clock.RealClock{}
 	}
 	if o.Recorder == nil {
 		o.Recorder = func(string) events.EventRecorderLogger { return nil }
 	}
-	if o.Observer == nil {
-		o.Observer = NopObserver{}
+	if o.Observers.Scheduler == nil {
+		o.Observers.Scheduler = NopObserver{}
 	}
 	return nil
 }

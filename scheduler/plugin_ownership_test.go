@@ -87,7 +87,7 @@ func TestDecisionsDoNotDependOnWhatPluginsDoToTheirInput(t *testing.T) {
 	}
 	searches := map[string]func(*Options){
 		"all nodes":   func(*Options) {},
-		"each pod":    func(options *Options) { options.DisableVerdictCaches = true },
+		"each pod":    func(options *Options) { options.Features.DisableVerdictCaches = true },
 		"some nodes":  func(options *Options) { options.Configuration.PercentageOfNodesToScore = 50 },
 		"in parallel": func(options *Options) { options.Configuration.Parallelism = 4 },
 	}

@@ -129,9 +129,9 @@ func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
 		}
 		return
 	}
-	queueing := s.options.Clock.Now()
+	queueing := s.options.Execution.Clock.Now()
 	s.queue.Update(oldPod, newPod)
-	s.handledUpdate(oldPod, newPod, s.options.Clock.Since(queueing))
+	s.handledUpdate(oldPod, newPod, s.options.Execution.Clock.Since(queueing))
 	nominated := oldPod.Status.NominatedNodeName
 	if nominated != "" && (nominated != newPod.Status.NominatedNodeName || requestsLess(oldPod, newPod)) {
 		s.nominationGone(oldPod)
@@ -143,7 +143,7 @@ func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
 func (s *Scheduler) handledUpdate(oldPod, newPod *v1.Pod, duration time.Duration) {
 	for _, event := range framework.PodEvents(oldPod, newPod, false) {
 		if event.ActionType != fwk.Update {
-			s.options.Observer.EventHandled(event, duration)
+			s.options.Observers.Scheduler.EventHandled(event, duration)
 		}
 	}
 }

@@ -186,7 +186,7 @@ func TestPodThatIsNeverSeenBoundExpires(t *testing.T) {
 				client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, apiruntime.Object, error) {
 					return true, nil, nil
 				})
-				options := Options{Client: client, Informers: NewInformerFactory(client), AssumedPodTTL: ttl}
+				options := Options{Client: client, Informers: NewInformerFactory(client), Timeouts: Timeouts{AssumedPod: ttl}}
 				s, err := New(t.Context(), options)
 				if err != nil {
 					t.Fatal(err)

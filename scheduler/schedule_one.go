@@ -96,13 +96,13 @@ func (s *Scheduler) schedule(ctx context.Context, info *framework.QueuedPodInfo)
 		pod:     info.Pod,
 		profile: profile,
 		state:   framework.NewCycleState(),
-		started: s.options.Clock.Now(),
+		started: s.options.Execution.Clock.Now(),
 
 		identity: identityOf(info.Pod),
 	}
 	a.state.SetRecordPluginMetrics(s.random.IntN(pluginMetricsShare) == 0)
 	a.state.Write(framework.PodsToActivateKey, framework.NewPodsToActivate())
-	s.options.Observer.AttemptStarted(info.Pod, info.Attempts)
+	s.options.Observers.Scheduler.AttemptStarted(info.Pod, info.Attempts)
 	// Whatever the attempt started for its own sake, such as looking at more nodes, ends with the scheduling cycle.
 	cycle, end := s.watchdog.watch(ctx, a)
 	defer end()
@@ -118,7 +118,7 @@ func (s *Scheduler) schedule(ctx context.Context, info *framework.QueuedPodInfo)
 		return
 	}
 	s.countBindings(1)
-	s.options.Go(func() { s.startBinding(ctx, a) })
+	s.options.Execution.Go(func() { s.startBinding(ctx, a) })
 }
 
 // abandon fails an attempt whose scheduling cycle did not return, because a plugin is ending the goroutine. It is called by
@@ -153,7 +153,7 @@ func (s *Scheduler) schedulingCycle(ctx context.Context, a *attempt) *failure {
 	}
 	node, f := s.findNode(ctx, a)
 	s.restore(a)
-	s.options.Observer.SearchEnded(a.info.Pod, s.options.Clock.Since(a.started))
+	s.options.Observers.Scheduler.SearchEnded(a.info.Pod, s.options.Execution.Clock.Since(a.started))
 	if f != nil {
 		return f
 	}

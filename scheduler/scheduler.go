@@ -42,7 +42,7 @@ type Scheduler struct {
 
 	calls          *runtime.Calls
 	watchdog       watchdog
-	bindingLimiter *bindingLimiter // for bindings; nil if Options.Go starts them
+	bindingLimiter *bindingLimiter // for bindings; nil if Execution.Go starts them
 	// background counts the pods that have a node and are not bound yet, those that wait for permission included, and the
 	// tasks that plugins started.
 	background sync.WaitGroup
@@ -67,21 +67,21 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		snapshot: &cache.Snapshot{},
 		pods:     options.Informers.Core().V1().Pods().Lister(),
 		nodes:    options.Informers.Core().V1().Nodes().Lister(),
-		calls:    options.Calls,
-		random:   rand.New(rand.NewPCG(options.Seed, 0)),
+		calls:    options.Execution.Calls,
+		random:   rand.New(rand.NewPCG(options.Execution.Seed, 0)),
 	}
 	s.cache = cache.New(cache.Options{
-		AssumedPodTTL: options.AssumedPodTTL, Clock: options.Clock, Logger: options.Logger, RefusedChange: s.refusedChange,
+		AssumedPodTTL: options.Timeouts.AssumedPod, Clock: options.Execution.Clock, Logger: options.Logger, RefusedChange: s.refusedChange,
 	})
-	s.watchdog.limit = options.SchedulingTimeout
-	if options.Go == nil {
+	s.watchdog.limit = options.Timeouts.Scheduling
+	if options.Execution.Go == nil {
 		s.bindingLimiter = &bindingLimiter{limit: maxBindings}
-		s.options.Go = s.bindingLimiter.start
+		s.options.Execution.Go = s.bindingLimiter.start
 	}
 	s.nominator = queue.NewNominator(s.pods)
 	var err error
 	s.devices, err = devices.New(ctx, devices.Options{
-		Informers: options.Informers, Switches: options.Devices, Touched: s.cache.TouchNode, Logger: options.Logger,
+		Informers: options.Informers, Switches: options.Features.Devices, Touched: s.cache.TouchNode, Logger: options.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -101,26 +101,21 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 
 func (s *Scheduler) buildProfiles(ctx context.Context) error {
 	o := &s.options
+	execution := o.Execution
+	execution.Go = s.startTask
 	var err error
 	s.profiles, err = runtime.NewProfiles(ctx, o.Configuration, o.Registry, runtime.Options{
-		Clients:     runtime.Clients{ClientSet: o.Client, KubeConfig: o.KubeConfig, InformerFactory: o.Informers},
-		Recorder:    o.Recorder,
-		Snapshot:    s.snapshot,
-		Nominator:   s.nominator,
-		Extenders:   o.Extenders,
-		Parallelism: int(o.Configuration.Parallelism),
-		Managers:    runtime.Managers{DRA: s.devices, CSI: s.csi, PodGroup: cache.NoPodGroups{}},
-		Execution: runtime.Execution{
-			Clock:        o.Clock,
-			Go:           s.startTask,
-			Wait:         o.Wait,
-			Seed:         o.Seed,
-			Calls:        o.Calls,
-			CheckObjects: o.CheckObjects,
-		},
-		PluginFailed: o.Observer.PluginFailed,
+		Clients:      runtime.Clients{ClientSet: o.Client, KubeConfig: o.KubeConfig, InformerFactory: o.Informers},
+		Recorder:     o.Recorder,
+		Snapshot:     s.snapshot,
+		Nominator:    s.nominator,
+		Extenders:    o.Extenders,
+		Parallelism:  int(o.Configuration.Parallelism),
+		Managers:     runtime.Managers{DRA: s.devices, CSI: s.csi, PodGroup: cache.NoPodGroups{}},
+		Execution:    execution,
+		PluginFailed: o.Observers.Scheduler.PluginFailed,
 		Logger:       o.Logger,
-		Metrics:      o.Metrics,
+		Metrics:      o.Observers.Metrics,
 	})
 	if err != nil {
 		return err
@@ -149,14 +144,14 @@ func (s *Scheduler) buildQueue(ctx context.Context) error {
 		Less:                  first.Less(),
 		WithLess:              first.WithLess(),
 		Profiles:              byName,
-		Clock:                 o.Clock,
+		Clock:                 o.Execution.Clock,
 		Logger:                o.Logger,
 		Nominator:             s.nominator,
 		InitialBackoff:        o.Configuration.PodInitialBackoff(),
 		MaxBackoff:            o.Configuration.PodMaxBackoff(),
-		MaxInUnschedulable:    o.MaxInUnschedulable,
-		DisablePopFromBackoff: o.DisablePopFromBackoff,
-		Observer:              o.QueueObserver,
+		MaxInUnschedulable:    o.Timeouts.Unschedulable,
+		DisablePopFromBackoff: o.Features.DisablePopFromBackoff,
+		Observer:              o.Observers.Queue,
 	})
 	if err != nil {
 		return err
@@ -216,7 +211,7 @@ func (s *Scheduler) startTask(task func()) {
 		return
 	}
 	s.background.Add(1)
-	s.options.Go(func() {
+	s.options.Execution.Go(func() {
 		defer s.background.Done()
 		task()
 	})
@@ -224,7 +219,7 @@ func (s *Scheduler) startTask(task func()) {
 
 // expireAssumed gives up, until the context ends, on pods that were assumed and never seen bound, if that is asked for.
 func (s *Scheduler) expireAssumed(ctx context.Context) {
-	if s.options.AssumedPodTTL <= 0 {
+	if s.options.Timeouts.AssumedPod <= 0 {
 		return
 	}
 	wait.UntilWithContext(ctx, func(context.Context) {
@@ -233,7 +228,7 @@ func (s *Scheduler) expireAssumed(ctx context.Context) {
 				"pod", klog.KObj(pod), "node", pod.Spec.NodeName)
 			s.queue.Move(assignedPodDeleted(), pod, nil, nil)
 		}
-	}, s.options.AssumedPodTTL)
+	}, s.options.Timeouts.AssumedPod)
 }
 
 // Queue returns the scheduling queue. It is safe for concurrent use.
@@ -260,7 +255,7 @@ func (s *Scheduler) BuildProfiles(ctx context.Context, snapshot fwk.SharedLister
 		Nominator: s.nominator,
 		Extenders: o.Extenders,
 		Managers:  runtime.Managers{DRA: s.devices, CSI: s.csi, PodGroup: cache.NoPodGroups{}},
-		Execution: runtime.Execution{Clock: o.Clock, Seed: o.Seed, Calls: o.Calls},
+		Execution: runtime.Execution{Clock: o.Execution.Clock, Seed: o.Execution.Seed, Calls: o.Execution.Calls},
 		Logger:    o.Logger,
 	})
 	if err != nil {

@@ -55,7 +55,7 @@ func TestEqualNodesAreChosenEvenly(t *testing.T) {
 
 func TestSeedDecidesBetweenEquals(t *testing.T) {
 	choose := func(seed uint64) string {
-		f := newFixtureWith(t, func(options *Options) { bare(options); options.Seed = seed }, &scripted{name: "Scores"})
+		f := newFixtureWith(t, func(options *Options) { bare(options); options.Execution.Seed = seed }, &scripted{name: "Scores"})
 		f.addNodes("n1", "n2", "n3", "n4")
 		var chosen []string
 		for i := range 8 {

@@ -172,7 +172,7 @@ func TestTwoSchedulersIgnoreEachOthersPods(t *testing.T) {
 		for _, name := range []string{"default-scheduler", "second"} {
 			f := &fixture{t: t}
 			options := Options{Client: client, Informers: NewInformerFactory(client)}
-			options.Observer = boundObserver{bound: func(pod *v1.Pod) {
+			options.Observers.Scheduler = boundObserver{bound: func(pod *v1.Pod) {
 				mu.Lock()
 				defer mu.Unlock()
 				bound[name] = append(bound[name], pod.Name)

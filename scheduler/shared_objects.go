@@ -26,7 +26,7 @@ func (s *Scheduler) refusedChange(method, node string) {
 		err = fmt.Errorf("%w (at %s)", err, source)
 	}
 	s.options.Logger.Error(err, "A change of a shared node info was refused", "node", node)
-	s.options.Observer.PluginFailed(runtime.PluginFailure{Plugin: call.Plugin, Method: call.Method, Pod: call.Pod, Err: err})
+	s.options.Observers.Scheduler.PluginFailed(runtime.PluginFailure{Plugin: call.Plugin, Method: call.Method, Pod: call.Pod, Err: err})
 }
 
 // podIdentity is what the scheduler goes by in the course of an attempt. The pod belongs to the informer, and no plugin may
@@ -63,5 +63,5 @@ func (s *Scheduler) restore(a *attempt) {
 	err := errors.New("the name, UID, node or another identifying field of the pod was changed during its scheduling cycle, by " + suspects +
 		"; it was restored; a plugin must change a DeepCopy instead")
 	s.options.Logger.Error(err, "A plugin changed its pod", "pod", klog.KObj(pod), "profile", a.profile.ProfileName())
-	s.options.Observer.PluginFailed(runtime.PluginFailure{Pod: pod, Err: err})
+	s.options.Observers.Scheduler.PluginFailed(runtime.PluginFailure{Pod: pod, Err: err})
 }

@@ -154,7 +154,7 @@ func TestRunLeavesReadyPodsAlone(t *testing.T) {
 func TestRunEndsWithTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _ := newRunning(t)
-		s.options.AssumedPodTTL = time.Minute // has a loop of its own
+		s.options.Timeouts.AssumedPod = time.Minute // has a loop of its own
 		s.Queue().Close()
 		if err := s.Run(t.Context()); err != nil {
 			t.Errorf("Run returned %v", err)

@@ -60,7 +60,7 @@ func troubleAtRandom(t *testing.T, random *rand.Rand) {
 		return fault{err: errs[names[dice.IntN(len(names))]], carried: dice.IntN(2) == 0}
 	})
 	observer := &starts{at: map[string]time.Time{}}
-	options := Options{Client: client, Informers: NewInformerFactory(client), Observer: observer}
+	options := Options{Client: client, Informers: NewInformerFactory(client), Observers: Observers{Scheduler: observer}}
 	s, err := New(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)

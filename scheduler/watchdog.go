@@ -74,7 +74,7 @@ func (s *Scheduler) watchSchedulingCycles(ctx context.Context) {
 		return
 	}
 	for {
-		timer := s.options.Clock.NewTimer(limit / 4)
+		timer := s.options.Execution.Clock.NewTimer(limit / 4)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -82,7 +82,7 @@ func (s *Scheduler) watchSchedulingCycles(ctx context.Context) {
 		case <-timer.C():
 		}
 		cycle := s.watchdog.current.Load()
-		if cycle == nil || cycle.stuck.Load() != nil || s.options.Clock.Since(cycle.started) < limit {
+		if cycle == nil || cycle.stuck.Load() != nil || s.options.Execution.Clock.Since(cycle.started) < limit {
 			continue
 		}
 		calls := s.callsOfCycle(cycle)
@@ -113,7 +113,7 @@ func (s *Scheduler) callsOfCycle(cycle *watchedCycle) []string {
 	return calls
 }
 
-// Stuck returns a [*StuckError] while a scheduling cycle takes longer than [Options.SchedulingTimeout], which is noticed
+// Stuck returns a [*StuckError] while a scheduling cycle takes longer than [Timeouts].Scheduling, which is noticed
 // with a delay of up to a quarter of that, and nil otherwise. It is meant for health checks: a plugin that ignores its
 // context can only be got rid of with the process. It is safe for concurrent use.
 func (s *Scheduler) Stuck() error {

@@ -73,7 +73,7 @@ func newHanging(t *testing.T, plugin *hanging, parallelism int32) (*Scheduler, *
 	bindInTracker(client)
 	f := &fixture{t: t}
 	failures := &failureLog{}
-	options := Options{Client: client, Informers: NewInformerFactory(client), Observer: failures}
+	options := Options{Client: client, Informers: NewInformerFactory(client), Observers: Observers{Scheduler: failures}}
 	options.Registry, options.Configuration = f.with(plugin, &cycleEnd{name: "Waiting", preBind: func(ctx context.Context, pod *v1.Pod) *fwk.Status {
 		if pod.Name == "early" { // is in PreBind forever, which must not be taken for a cycle that is stuck
 			<-ctx.Done()

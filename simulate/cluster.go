@@ -84,15 +84,20 @@ func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 			Client:           c.server.client,
 			Informers:        newInformerFactory(c.server.client, c.store),
 			DynamicInformers: c.dynamic,
-			Clock:            c.clock,
-			Logger:           options.Logger,
-			Seed:             options.Seed,
-			Calls:            &c.calls,
-			CheckObjects:     true,
-			Go:               c.tasks.add,
-			Wait:             waitForNothing,
-			Observer:         scheduler.JoinObservers(c.tracker, options.SchedulerObserver),
-			QueueObserver:    queue.JoinObservers(c.tracker, options.QueueObserver),
+			Execution: runtime.Execution{
+				Clock:        c.clock,
+				Seed:         options.Seed,
+				Calls:        &c.calls,
+				CheckObjects: true,
+				Go:           c.tasks.add,
+				Wait:         waitForNothing,
+			},
+			Logger: options.Logger,
+			Observers: scheduler.Observers{
+				Scheduler: scheduler.JoinObservers(c.tracker, options.Observers.Scheduler),
+				Queue:     queue.JoinObservers(c.tracker, options.Observers.Queue),
+				Metrics:   options.Observers.Metrics,
+			},
 		})
 		return err
 	})

@@ -10,7 +10,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/rouse-scheduler/rouse/profiles"
-	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
@@ -38,9 +37,8 @@ type Options struct {
 	// Progress is told how far a replay is, at most every tenth of a second of real time and once at the end; nil if
 	// no one is interested.
 	Progress func(Progress)
-	// SchedulerObserver and QueueObserver see what the scheduler and its queue tell theirs; either may be nil.
-	SchedulerObserver scheduler.Observer
-	QueueObserver     queue.Observer
+	// Observers see what the scheduler does. Any may be nil.
+	Observers scheduler.Observers
 	// Logger receives what the scheduler logs; the zero value drops it.
 	Logger klog.Logger
 	// CallLimit is how long, in real time, a single call of a plugin may take until the simulation is given up with a

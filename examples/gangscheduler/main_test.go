@@ -73,7 +73,8 @@ func run(t *testing.T, objects ...apiruntime.Object) *cluster {
 	informers := scheduler.NewInformerFactory(c.client)
 	ctx, cancel := context.WithCancel(t.Context())
 	s, err := scheduler.New(ctx, scheduler.Options{
-		Client: c.client, Informers: informers, Registry: registry, Configuration: configuration, Observer: c,
+		Client: c.client, Informers: informers, Registry: registry, Configuration: configuration,
+		Observers: scheduler.Observers{Scheduler: c},
 	})
 	if err != nil {
 		t.Fatal(err)

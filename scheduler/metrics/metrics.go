@@ -184,9 +184,9 @@ func (r *registration) fail(name string, err error) {
 func (m *Metrics) Attach(options *scheduler.Options) { m.recorder.Attach(options) }
 
 func (m *recorder) Attach(options *scheduler.Options) {
-	options.Metrics = m
-	options.Observer = scheduler.JoinObservers(options.Observer, m)
-	options.QueueObserver = queue.JoinObservers(options.QueueObserver, m)
+	options.Observers.Metrics = m
+	options.Observers.Scheduler = scheduler.JoinObservers(options.Observers.Scheduler, m)
+	options.Observers.Queue = queue.JoinObservers(options.Observers.Queue, m)
 }
 
 // Run records, every second until the context ends, what was measured where time is precious, and how much counts says

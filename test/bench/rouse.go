@@ -15,6 +15,7 @@ import (
 	basemetrics "k8s.io/component-base/metrics"
 
 	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
 	"github.com/rouse-scheduler/rouse/scheduler/metrics"
 )
@@ -53,7 +54,7 @@ func newRouseDeciderOn(
 		Registry:      registry,
 		Client:        client,
 		Informers:     factory,
-		Go:            func(func()) { d.bindings++ },
+		Execution:     runtime.Execution{Go: func(func()) { d.bindings++ }},
 	})
 	if err != nil {
 		cancel()

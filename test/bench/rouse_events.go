@@ -13,6 +13,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/rouse-scheduler/rouse/queue"
+	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
@@ -28,7 +29,8 @@ func newRouseRoom(ctx context.Context) (waitingRoom, error) {
 	client := fake.NewClientset()
 	r := &rouseRoom{clock: testingclock.NewFakeClock(time.Now()), cancel: cancel}
 	s, err := newMeasuredRouse(ctx, scheduler.Options{
-		Client: client, Informers: scheduler.NewInformerFactoryWith(client, scheduler.InformerOptions{TrimPods: true}), Clock: r.clock,
+		Client: client, Informers: scheduler.NewInformerFactoryWith(client, scheduler.InformerOptions{TrimPods: true}),
+		Execution: runtime.Execution{Clock: r.clock},
 	})
 	if err != nil {
 		cancel()

@@ -243,8 +243,8 @@ func newOurScheduler(ctx context.Context, h history, their *theirScheduler) (*ou
 	configuration := profiles.Default()
 	configuration.Profiles = []profiles.Profile{*ourProfile(h.profile)}
 	s.Scheduler, err = scheduler.New(ctx, scheduler.Options{
-		Configuration: configuration, Client: client, Informers: world, Clock: s.clock, Observer: s,
-		Go: func(task func()) { s.tasks = append(s.tasks, task) },
+		Configuration: configuration, Client: client, Informers: world, Observers: scheduler.Observers{Scheduler: s},
+		Execution: runtime.Execution{Clock: s.clock, Go: func(task func()) { s.tasks = append(s.tasks, task) }},
 	})
 	return s, err
 }
