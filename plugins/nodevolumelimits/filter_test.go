@@ -152,11 +152,8 @@ func elsewhere(pod *v1.Pod) *v1.Pod {
 }
 
 func TestUnboundClaims(t *testing.T) {
-	provisionedBy := func(name string) func(*storagev1.StorageClass) {
-		return func(class *storagev1.StorageClass) { class.Provisioner = name }
-	}
 	class := func(name, provisioner string) *storagev1.StorageClass {
-		return fixture.StorageClass(name, storagev1.VolumeBindingWaitForFirstConsumer, provisionedBy(provisioner))
+		return objects.StorageClass(name, provisioner, storagev1.VolumeBindingWaitForFirstConsumer)
 	}
 	existing := append(bound(ebsDriver, "a"),
 		class("csi", ebsDriver), class("in-tree", "kubernetes.io/aws-ebs"), class("vsphere", "kubernetes.io/vsphere-volume"), class("no-provisioner", ""),
@@ -241,7 +238,7 @@ func TestMigration(t *testing.T) {
 
 func TestEphemeralVolumes(t *testing.T) {
 	owner := objects.Pod("p").EphemeralVolume("e").Build()
-	class := fixture.StorageClass("csi", storagev1.VolumeBindingImmediate, func(class *storagev1.StorageClass) { class.Provisioner = ebsDriver })
+	class := objects.StorageClass("csi", ebsDriver, storagev1.VolumeBindingImmediate)
 	boundClaim := objects.PersistentVolumeClaim("p-e").Owner(owner).Bound("disk").Build()
 	disk := objects.PersistentVolume("disk").CSI(ebsDriver, "disk").Build()
 	stranger := objects.PersistentVolumeClaim("p-e").Bound("disk").Build()

@@ -105,11 +105,11 @@ func ebsDisk(id string) *v1.AWSElasticBlockStoreVolumeSource {
 
 // inline returns pod p with the given inline volumes.
 func inline(sources ...v1.VolumeSource) *v1.Pod {
-	pod := objects.Pod("p").Build()
+	pod := objects.Pod("p")
 	for _, source := range sources {
-		fixture.Volume("inline", source)(pod)
+		pod = pod.Volume("inline", source)
 	}
-	return pod
+	return pod.Build()
 }
 
 func inlineEBS(id string) v1.VolumeSource { return v1.VolumeSource{AWSElasticBlockStore: ebsDisk(id)} }

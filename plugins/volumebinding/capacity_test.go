@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func badSelector() *metav1.LabelSelector {
@@ -75,7 +76,7 @@ func TestCapacity(t *testing.T) {
 func TestCapacityOfSeveralClaims(t *testing.T) {
 	tells := csiDriver(ptr.To(true))
 	enough := capacity("x", waiting, "a", "5Gi")
-	unlimited := fixture.Claim("c", fixture.ClaimClass(waiting))
+	unlimited := objects.PersistentVolumeClaim("c").StorageClass(waiting).Build()
 	tests := []struct {
 		name    string
 		pod     *v1.Pod
@@ -93,10 +94,10 @@ func TestCapacityOfSeveralClaims(t *testing.T) {
 			tells, pending("c", waiting, "5Gi"), volume("v", waiting, "5Gi"),
 		}, nil},
 		{"a bound volume elsewhere, and no capacity", claiming("bound", "c"), []apiruntime.Object{
-			tells, pending("c", waiting, "5Gi"), fixture.Claim("bound", fixture.ClaimBound("v")), volume("v", "", "1Gi", reachableFrom(zone, "b")),
+			tells, pending("c", waiting, "5Gi"), objects.PersistentVolumeClaim("bound").Bound("v").Build(), volume("v", "", "1Gi", reachableFrom(zone, "b")),
 		}, never(nodeConflict, noCapacity)},
 		{"a bound volume gone, and no capacity", claiming("bound", "c"), []apiruntime.Object{
-			tells, pending("c", waiting, "5Gi"), fixture.Claim("bound", fixture.ClaimBound("gone")),
+			tells, pending("c", waiting, "5Gi"), objects.PersistentVolumeClaim("bound").Bound("gone").Build(),
 		}, never(noCapacity, volumeGone)},
 	}
 	for _, tt := range tests {

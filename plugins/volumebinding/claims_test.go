@@ -13,16 +13,17 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestPreFilter(t *testing.T) {
 	skip := fwk.NewStatus(fwk.Skip)
 	unbound := never("pod has unbound immediate PersistentVolumeClaims")
-	ephemeral := fixture.Pod("p", fixture.Ephemeral("e"))
-	lost := fixture.Claim("c", fixture.ClaimBound("gone"), func(claim *v1.PersistentVolumeClaim) { claim.Status.Phase = v1.ClaimLost })
-	terminating := fixture.Claim("c", fixture.ClaimBound("v"), func(claim *v1.PersistentVolumeClaim) {
+	ephemeral := objects.Pod("p").EphemeralVolume("e").Build()
+	lost := objects.PersistentVolumeClaim("c").Bound("gone").With(func(claim *v1.PersistentVolumeClaim) { claim.Status.Phase = v1.ClaimLost }).Build()
+	terminating := objects.PersistentVolumeClaim("c").Bound("v").With(func(claim *v1.PersistentVolumeClaim) {
 		claim.DeletionTimestamp = &metav1.Time{}
-	})
+	}).Build()
 	// A claim that names its volume waits for the PV controller, whatever its class says.
 	preBound := func(class string) *v1.PersistentVolumeClaim {
 		return pending("c", class, "1Gi", func(claim *v1.PersistentVolumeClaim) { claim.Spec.VolumeName = "v" })
@@ -33,28 +34,28 @@ func TestPreFilter(t *testing.T) {
 		objects []apiruntime.Object
 		want    *fwk.Status
 	}{
-		{"no PVC", fixture.Pod("p"), nil, skip},
-		{"no PVC, other volumes", fixture.Pod("p", fixture.Volume("tmp", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}})), nil, skip},
+		{"no PVC", objects.Pod("p").Build(), nil, skip},
+		{"no PVC, other volumes", objects.Pod("p").Volume("tmp", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}).Build(), nil, skip},
 		{"all bound", claiming("a", "b"), []apiruntime.Object{
-			fixture.Claim("a", fixture.ClaimBound("v")), fixture.Claim("b", fixture.ClaimBound("w")),
+			objects.PersistentVolumeClaim("a").Bound("v").Build(), objects.PersistentVolumeClaim("b").Bound("w").Build(),
 		}, nil},
 		{"missing", claiming("c"), nil, never(`persistentvolumeclaim "c" not found`)},
-		{"missing, second of two", claiming("a", "c"), []apiruntime.Object{fixture.Claim("a", fixture.ClaimBound("v"))},
+		{"missing, second of two", claiming("a", "c"), []apiruntime.Object{objects.PersistentVolumeClaim("a").Bound("v").Build()},
 			never(`persistentvolumeclaim "c" not found`)},
-		{"only in another namespace", fixture.Pod("p", fixture.Claiming("c"), func(pod *v1.Pod) { pod.Namespace = "elsewhere" }),
-			[]apiruntime.Object{fixture.Claim("c", fixture.ClaimBound("v"))}, never(`persistentvolumeclaim "c" not found`)},
+		{"only in another namespace", objects.Pod("p").PersistentVolumeClaim("c").With(func(pod *v1.Pod) { pod.Namespace = "elsewhere" }).Build(),
+			[]apiruntime.Object{objects.PersistentVolumeClaim("c").Bound("v").Build()}, never(`persistentvolumeclaim "c" not found`)},
 		{"lost", claiming("c"), []apiruntime.Object{lost}, never(`persistentvolumeclaim "c" bound to non-existent persistentvolume "gone"`)},
 		{"being deleted", claiming("c"), []apiruntime.Object{terminating}, never(`persistentvolumeclaim "c" is being deleted`)},
 		{"ephemeral, missing", ephemeral, nil,
 			never(`waiting for ephemeral volume controller to create the persistentvolumeclaim "p-e"`)},
-		{"ephemeral, owned by another", ephemeral, []apiruntime.Object{fixture.Claim("p-e", fixture.ClaimBound("v"))},
+		{"ephemeral, owned by another", ephemeral, []apiruntime.Object{objects.PersistentVolumeClaim("p-e").Bound("v").Build()},
 			never("PVC default/p-e was not created for pod default/p (pod is not owner)")},
-		{"ephemeral, owned", ephemeral, []apiruntime.Object{fixture.Claim("p-e", fixture.ClaimOf(ephemeral), fixture.ClaimBound("v"))}, nil},
+		{"ephemeral, owned", ephemeral, []apiruntime.Object{objects.PersistentVolumeClaim("p-e").Owner(ephemeral).Bound("v").Build()}, nil},
 		{"immediate, unbound", claiming("c"), []apiruntime.Object{pending("c", immediate, "1Gi")}, unbound},
-		{"no class, unbound", claiming("c"), []apiruntime.Object{fixture.Claim("c")}, unbound},
+		{"no class, unbound", claiming("c"), []apiruntime.Object{objects.PersistentVolumeClaim("c").Build()}, unbound},
 		{"missing class, unbound", claiming("c"), []apiruntime.Object{pending("c", "gone", "1Gi")}, unbound},
 		{"immediate, unbound next to a bound one", claiming("a", "c"), []apiruntime.Object{
-			fixture.Claim("a", fixture.ClaimBound("v")), pending("c", immediate, "1Gi"),
+			objects.PersistentVolumeClaim("a").Bound("v").Build(), pending("c", immediate, "1Gi"),
 		}, unbound},
 		{"immediate, bound halfway", claiming("c"), []apiruntime.Object{preBound(immediate)}, unbound},
 		{"delayed, bound halfway", claiming("c"), []apiruntime.Object{preBound(waiting)}, unbound},
@@ -79,8 +80,8 @@ func TestPreFilter(t *testing.T) {
 
 // TestSkippedPod follows a pod without claims through all extension points.
 func TestSkippedPod(t *testing.T) {
-	pl, pod, state := newPlugin(t), fixture.Pod("p"), framework.NewCycleState()
-	node := fixture.NodeInfo(fixture.Node("n"))
+	pl, pod, state := newPlugin(t), objects.Pod("p").Build(), framework.NewCycleState()
+	node := fixture.NodeInfo(objects.Node("n").Build())
 	_, status := pl.PreFilter(t.Context(), state, pod, nil)
 	fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Skip))
 	fixture.CheckStatus(t, pl.Filter(t.Context(), state, pod, node), nil)
@@ -102,7 +103,7 @@ func TestSkippedPod(t *testing.T) {
 
 func TestWithoutPreFilter(t *testing.T) {
 	pl, pod, state := newPlugin(t), claiming("c"), framework.NewCycleState()
-	node := fixture.NodeInfo(fixture.Node("n"))
+	node := fixture.NodeInfo(objects.Node("n").Build())
 	_, scored := pl.Score(t.Context(), state, pod, node)
 	_, preFlight := pl.PreBindPreFlight(t.Context(), state, pod, "n")
 	for name, status := range map[string]*fwk.Status{

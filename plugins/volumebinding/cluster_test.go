@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	storagevolume "k8s.io/component-helpers/storage/volume"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
@@ -172,7 +173,12 @@ func (c *cluster) preBind() (*fwk.Status, time.Duration) {
 	return status, took
 }
 
-func boundTo(volume string) func(*v1.PersistentVolumeClaim) { return fixture.ClaimBound(volume) }
+func boundTo(name string) func(*v1.PersistentVolumeClaim) {
+	return func(claim *v1.PersistentVolumeClaim) {
+		claim.Spec.VolumeName, claim.Status.Phase = name, v1.ClaimBound
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, storagevolume.AnnBindCompleted, "yes")
+	}
+}
 
 func annotated(annotations map[string]string) func(*v1.PersistentVolumeClaim) {
 	return func(claim *v1.PersistentVolumeClaim) { claim.Annotations = annotations }
@@ -180,6 +186,6 @@ func annotated(annotations map[string]string) func(*v1.PersistentVolumeClaim) {
 
 // byController is the claim reference that a volume of claim c has.
 func byController(volume *v1.PersistentVolume) {
-	volume.Spec.ClaimRef = &v1.ObjectReference{Namespace: "default", Name: "c", UID: "c"}
+	volume.Spec.ClaimRef = &v1.ObjectReference{Namespace: "default", Name: "c", UID: "default/c"}
 	metav1.SetMetaDataAnnotation(&volume.ObjectMeta, "pv.kubernetes.io/bound-by-controller", "yes")
 }

@@ -16,8 +16,6 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	storagevolume "k8s.io/component-helpers/storage/volume"
 	"k8s.io/utils/ptr"
-
-	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 )
 
 // someRequirement is one that some nodes of someLabels meet.
@@ -87,7 +85,7 @@ func TestCandidatesAreThoseOfTheLibrary(t *testing.T) {
 	found := 0
 	for seed := range uint64(1_500) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		claim := pending("c", static, "1Gi", fixture.ClaimModes([]v1.PersistentVolumeAccessMode{v1.ReadWriteOnce, v1.ReadOnlyMany}[r.IntN(2)]))
+		claim := pending("c", static, "1Gi", modes([]v1.PersistentVolumeAccessMode{v1.ReadWriteOnce, v1.ReadOnlyMany}[r.IntN(2)]))
 		if r.IntN(3) == 0 {
 			claim.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"disk": "ssd"}}
 		}

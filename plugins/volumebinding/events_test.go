@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // hintTest is a change of an object, of which old is nil if it is added.
@@ -42,14 +43,14 @@ func checkHints(t *testing.T, resource fwk.EventResource, actions fwk.ActionType
 
 func TestHintAfterClassChange(t *testing.T) {
 	allowing := func(zones ...string) *storagev1.StorageClass {
-		return fixture.StorageClass("s", storagev1.VolumeBindingWaitForFirstConsumer, func(class *storagev1.StorageClass) {
+		return storageClass("s", storagev1.VolumeBindingWaitForFirstConsumer, func(class *storagev1.StorageClass) {
 			class.AllowedTopologies = []v1.TopologySelectorTerm{{
 				MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: zone, Values: zones}},
 			}}
 		})
 	}
-	plain := fixture.StorageClass("s", storagev1.VolumeBindingImmediate)
-	relabelled := fixture.StorageClass("s", storagev1.VolumeBindingImmediate, func(class *storagev1.StorageClass) {
+	plain := objects.StorageClass("s", "provisioner", storagev1.VolumeBindingImmediate)
+	relabelled := storageClass("s", storagev1.VolumeBindingImmediate, func(class *storagev1.StorageClass) {
 		class.Labels = map[string]string{"a": "b"}
 	})
 	checkHints(t, fwk.StorageClass, fwk.Add|fwk.Update, claiming("c"), []hintTest{
@@ -63,13 +64,13 @@ func TestHintAfterClassChange(t *testing.T) {
 }
 
 func TestHintAfterClaimChange(t *testing.T) {
-	elsewhereClaim := fixture.Claim("c", func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" })
-	pod := fixture.Pod("p", fixture.Claiming("b", "c"), fixture.Ephemeral("e"))
+	elsewhereClaim := objects.PersistentVolumeClaim("c").With(func(claim *v1.PersistentVolumeClaim) { claim.Namespace = "elsewhere" }).Build()
+	pod := objects.Pod("p").PersistentVolumeClaim("b", "c").EphemeralVolume("e").Build()
 	checkHints(t, fwk.PersistentVolumeClaim, fwk.Add|fwk.Update, pod, []hintTest{
-		{"named claim added", nil, fixture.Claim("c"), fwk.Queue},
-		{"named claim updated", fixture.Claim("c"), fixture.Claim("c"), fwk.Queue},
-		{"claim of an ephemeral volume", nil, fixture.Claim("p-e"), fwk.Queue},
-		{"another claim", nil, fixture.Claim("d"), fwk.QueueSkip},
+		{"named claim added", nil, objects.PersistentVolumeClaim("c").Build(), fwk.Queue},
+		{"named claim updated", objects.PersistentVolumeClaim("c").Build(), objects.PersistentVolumeClaim("c").Build(), fwk.Queue},
+		{"claim of an ephemeral volume", nil, objects.PersistentVolumeClaim("p-e").Build(), fwk.Queue},
+		{"another claim", nil, objects.PersistentVolumeClaim("d").Build(), fwk.QueueSkip},
 		{"another namespace", nil, elsewhereClaim, fwk.QueueSkip},
 		{"another namespace, updated", elsewhereClaim, elsewhereClaim, fwk.QueueSkip},
 	})

@@ -12,6 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // inZoneA makes a volume reachable from nodes in zone a.
@@ -30,9 +31,11 @@ func TestFilter(t *testing.T) {
 			volume.Annotations = map[string]string{v1.BetaStorageClassAnnotation: class}
 		}
 	}
-	noProvisioner := fixture.StorageClass("no-provisioner", storagev1.VolumeBindingWaitForFirstConsumer,
+	noProvisioner := storageClass("no-provisioner", storagev1.VolumeBindingWaitForFirstConsumer,
 		func(class *storagev1.StorageClass) { class.Provisioner = "" })
-	boundTo := func(name string) *v1.PersistentVolumeClaim { return fixture.Claim("bound", fixture.ClaimBound(name)) }
+	boundTo := func(name string) *v1.PersistentVolumeClaim {
+		return objects.PersistentVolumeClaim("bound").Bound(name).Build()
+	}
 	tests := []struct {
 		name    string
 		pod     *v1.Pod
@@ -55,7 +58,7 @@ func TestFilter(t *testing.T) {
 		{"no matches: not available", claiming("c"), []apiruntime.Object{pending("c", static, "1Gi"), volume("v", static, "1Gi", phase(v1.VolumeReleased))},
 			never(noVolume)},
 		{"no matches: access mode", claiming("c"), []apiruntime.Object{
-			pending("c", static, "1Gi", fixture.ClaimModes(v1.ReadWriteMany)), volume("v", static, "1Gi", mode(v1.ReadWriteOnce)),
+			pending("c", static, "1Gi", modes(v1.ReadWriteMany)), volume("v", static, "1Gi", mode(v1.ReadWriteOnce)),
 		}, never(noVolume)},
 		{"no matches: claimed by another", claiming("c"), []apiruntime.Object{
 			pending("c", static, "1Gi"), volume("v", static, "1Gi", claimedBy("other")),
@@ -128,7 +131,7 @@ func TestInvalidSelector(t *testing.T) {
 
 // TestClassDisappears has a class that is deleted between PreFilter and Filter.
 func TestClassDisappears(t *testing.T) {
-	class := fixture.StorageClass("short-lived", storagev1.VolumeBindingWaitForFirstConsumer)
+	class := objects.StorageClass("short-lived", "provisioner", storagev1.VolumeBindingWaitForFirstConsumer)
 	informers := fixture.Informers(t, class, pending("c", "short-lived", "1Gi"))
 	pl := buildPlugin(t, nil, &fixture.Handle{Informers: informers})
 	state, _ := filter(t, pl, claiming("c"))
@@ -164,7 +167,7 @@ func TestAllowedTopologies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			class := fixture.StorageClass("limited", storagev1.VolumeBindingWaitForFirstConsumer,
+			class := storageClass("limited", storagev1.VolumeBindingWaitForFirstConsumer,
 				func(class *storagev1.StorageClass) { class.AllowedTopologies = tt.terms })
 			_, statuses := filter(t, newPlugin(t, class, pending("c", "limited", "1Gi")), claiming("c"), nodeIn("n", "a"))
 			fixture.CheckStatus(t, statuses["n"], tt.want)

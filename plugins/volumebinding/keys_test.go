@@ -17,6 +17,7 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/csi"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // managed is a plugin with a manager that hears what changes.
@@ -54,7 +55,7 @@ func TestPodsAlikeShareKeys(t *testing.T) {
 	zonal := func(name string) *v1.PersistentVolume { return volume(name, "", "1Gi", reachableFrom(zone, "a")) }
 	m := newManaged(t,
 		pending("waits", waiting, "1Gi"), pending("waits-too", waiting, "2Gi"),
-		fixture.Claim("bound", fixture.ClaimBound("v")), fixture.Claim("bound-too", fixture.ClaimBound("w")), zonal("v"), zonal("w"))
+		objects.PersistentVolumeClaim("bound").Bound("v").Build(), objects.PersistentVolumeClaim("bound-too").Bound("w").Build(), zonal("v"), zonal("w"))
 	for _, pair := range [][2]string{{"waits", "waits-too"}, {"bound", "bound-too"}} {
 		one, _ := m.keys(t, claiming(pair[0]))
 		other, _ := m.keys(t, claiming(pair[1]))
@@ -74,10 +75,10 @@ func TestKeysTellPodsApart(t *testing.T) {
 		return func(volume *v1.PersistentVolume) { volume.UID, volume.ResourceVersion = types.UID(uid), version }
 	}
 	bound := func(changes ...func(*v1.PersistentVolume)) []apiruntime.Object {
-		return []apiruntime.Object{fixture.Claim("c", fixture.ClaimBound("v")), volume("v", "", "1Gi", changes...)}
+		return []apiruntime.Object{objects.PersistentVolumeClaim("c").Bound("v").Build(), volume("v", "", "1Gi", changes...)}
 	}
 	allowed := func(values ...string) *storagev1.StorageClass {
-		return fixture.StorageClass("allowed", storagev1.VolumeBindingWaitForFirstConsumer, func(class *storagev1.StorageClass) {
+		return storageClass("allowed", storagev1.VolumeBindingWaitForFirstConsumer, func(class *storagev1.StorageClass) {
 			class.AllowedTopologies = []v1.TopologySelectorTerm{{
 				MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: zone, Values: values}},
 			}}
@@ -101,7 +102,7 @@ func TestKeysTellPodsApart(t *testing.T) {
 		"being made on n":               {pending("c", waiting, "1Gi", selected("n"))},
 		"being made on m":               {pending("c", waiting, "1Gi", selected("m"))},
 		"bound":                         bound(),
-		"bound to a volume that's gone": {fixture.Claim("c", fixture.ClaimBound("v"))},
+		"bound to a volume that's gone": {objects.PersistentVolumeClaim("c").Bound("v").Build()},
 		"bound in zone a":               bound(reachableFrom(zone, "a")),
 		"bound in zone b":               bound(reachableFrom(zone, "b")),
 		"bound in rack a":               bound(reachableFrom("rack", "a")),
@@ -109,7 +110,7 @@ func TestKeysTellPodsApart(t *testing.T) {
 		"bound in tree in zone b":       bound(inTreeZone("vol-1", "b")),
 		"some storage":                  limited(waiting, "1Gi"),
 		"more storage":                  limited(waiting, "2Gi"),
-		"storage of another class":      limited("other", "1Gi", fixture.StorageClass("other", storagev1.VolumeBindingWaitForFirstConsumer)),
+		"storage of another class":      limited("other", "1Gi", objects.StorageClass("other", "provisioner", storagev1.VolumeBindingWaitForFirstConsumer)),
 	} {
 		key, _ := newManaged(t, existing...).keys(t, claiming("c"))
 		if other, taken := seen[key]; taken {
@@ -150,12 +151,12 @@ func TestKeysChangeWithTheCluster(t *testing.T) {
 	}{
 		{"storage", []apiruntime.Object{csiDriver(ptr.To(true)), pending("c", waiting, "1Gi")},
 			fwk.CSIStorageCapacity, capacity("x", waiting, "a", "5Gi"), never(noCapacity), nil},
-		{"migration", []apiruntime.Object{fixture.Claim("c", fixture.ClaimBound("v")), volume("v", "", "1Gi", inTreeZone("vol-1", "a"))},
+		{"migration", []apiruntime.Object{objects.PersistentVolumeClaim("c").Bound("v").Build(), volume("v", "", "1Gi", inTreeZone("vol-1", "a"))},
 			fwk.CSINode, csiNode("kubernetes.io/aws-ebs"), nil, never(nodeConflict)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			node := fixture.Node("n", fixture.NodeLabels(map[string]string{zone: "a", "topology.kubernetes.io/zone": "a"}))
+			node := objects.Node("n").Label(zone, "a").Label("topology.kubernetes.io/zone", "a").Build()
 			factory := fixture.Informers(t, append(classes(), tt.existing...)...)
 			manager := csi.New(factory)
 			m := managed{buildPlugin(t, nil, &fixture.Handle{Informers: factory, CSI: manager}), manager}
@@ -178,7 +179,7 @@ func TestKeysChangeWithTheCluster(t *testing.T) {
 func TestNoKeys(t *testing.T) {
 	for name, existing := range map[string][]apiruntime.Object{
 		"storage":   {csiDriver(ptr.To(true)), pending("c", waiting, "1Gi")},
-		"migration": {fixture.Claim("c", fixture.ClaimBound("v")), volume("v", "", "1Gi", inTreeZone("vol-1", "a"))},
+		"migration": {objects.PersistentVolumeClaim("c").Bound("v").Build(), volume("v", "", "1Gi", inTreeZone("vol-1", "a"))},
 	} {
 		pl, state := newPlugin(t, existing...), framework.NewCycleState()
 		if _, status := pl.PreFilter(t.Context(), state, claiming("c"), nil); !status.IsSuccess() {

@@ -14,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // csiNode returns the CSINode of node n; migrated is the list of in-tree plugins that CSI drivers have taken over.
@@ -38,9 +39,7 @@ func inTreeZone(id, where string) func(*v1.PersistentVolume) {
 func TestMigration(t *testing.T) {
 	const ebs, gce = "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd"
 	node := func(driverZone string) *v1.Node {
-		return fixture.Node("n", fixture.NodeLabels(map[string]string{
-			"topology.kubernetes.io/zone": "a", "topology.ebs.csi.aws.com/zone": driverZone,
-		}))
+		return objects.Node("n").Label("topology.kubernetes.io/zone", "a").Label("topology.ebs.csi.aws.com/zone", driverZone).Build()
 	}
 	disk := volume("v", "", "1Gi", inTreeZone("vol-1", "a"))
 	vsphere := volume("v", "", "1Gi", reachableFrom("topology.kubernetes.io/zone", "b"), func(volume *v1.PersistentVolume) {
@@ -61,14 +60,16 @@ func TestMigration(t *testing.T) {
 		{"off: the usual labels count", csiNode(""), disk, node("b"), nil},
 		{"missing CSINode: the usual labels count", nil, disk, node("b"), nil},
 		{"plugin that is not migrated, whatever the CSINode says", csiNode("kubernetes.io/vsphere-volume"), vsphere, node("a"), never(nodeConflict)},
-		{"CSI volume", csiNode(ebs), volume("v", "", "1Gi", fixture.CSIDisk("d", "h"), reachableFrom("topology.ebs.csi.aws.com/zone", "b")), node("b"), nil},
+		{"CSI volume", csiNode(ebs), volume("v", "", "1Gi", func(volume *v1.PersistentVolume) {
+			volume.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: "d", VolumeHandle: "h"}
+		}, reachableFrom("topology.ebs.csi.aws.com/zone", "b")), node("b"), nil},
 		{"on, can't be translated", csiNode(ebs), broken, node("a"), fwk.NewStatus(fwk.Error, `translating persistentvolume "v" for its CSI driver: `+
 			"failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://a/broken)")},
 		{"off, can't be translated", csiNode(""), broken, node("a"), nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			objects := []apiruntime.Object{fixture.Claim("c", fixture.ClaimBound("v")), tt.volume}
+			objects := []apiruntime.Object{objects.PersistentVolumeClaim("c").Bound("v").Build(), tt.volume}
 			known := slices.Clone(objects)
 			if tt.csiNode != nil {
 				known = append(known, tt.csiNode)

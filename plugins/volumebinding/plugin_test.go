@@ -18,6 +18,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // Classes and labels that the tests use.
@@ -32,10 +33,10 @@ const (
 func classes() []apiruntime.Object {
 	noProvisioner := func(class *storagev1.StorageClass) { class.Provisioner = "kubernetes.io/no-provisioner" }
 	return []apiruntime.Object{
-		fixture.StorageClass(waiting, storagev1.VolumeBindingWaitForFirstConsumer),
-		fixture.StorageClass(static, storagev1.VolumeBindingWaitForFirstConsumer, noProvisioner),
-		fixture.StorageClass(immediate, storagev1.VolumeBindingImmediate),
-		fixture.StorageClass("no-mode", ""),
+		objects.StorageClass(waiting, "provisioner", storagev1.VolumeBindingWaitForFirstConsumer),
+		storageClass(static, storagev1.VolumeBindingWaitForFirstConsumer, noProvisioner),
+		objects.StorageClass(immediate, "provisioner", storagev1.VolumeBindingImmediate),
+		objects.StorageClass("no-mode", "provisioner", ""),
 		nodeIn("n", "a"),
 	}
 }
@@ -103,19 +104,26 @@ func TestNew(t *testing.T) {
 
 // nodeIn returns a node whose zone label is set, unless the zone is empty.
 func nodeIn(name, where string) *v1.Node {
-	return fixture.Node(name, func(node *v1.Node) {
+	return objects.Node(name).With(func(node *v1.Node) {
 		if where != "" {
 			node.Labels = map[string]string{zone: where}
 		}
-	})
+	}).Build()
+}
+
+// storageClass returns a class with a provisioner, changed.
+func storageClass(name string, mode storagev1.VolumeBindingMode, changes ...func(*storagev1.StorageClass)) *storagev1.StorageClass {
+	class := objects.StorageClass(name, "provisioner", mode)
+	for _, change := range changes {
+		change(class)
+	}
+	return class
 }
 
 // volume returns an available volume of a class.
 func volume(name, class, size string, changes ...func(*v1.PersistentVolume)) *v1.PersistentVolume {
-	return fixture.PersistentVolume(name, append([]func(*v1.PersistentVolume){func(volume *v1.PersistentVolume) {
-		volume.Spec.StorageClassName = class
-		volume.Spec.Capacity = fixture.Resources("storage", size)
-	}}, changes...)...)
+	stored := func(volume *v1.PersistentVolume) { volume.ResourceVersion = "1" }
+	return objects.PersistentVolume(name).StorageClass(class).Capacity(size).With(stored).With(changes...).Build()
 }
 
 // reachableFrom gives a volume a node affinity: the label must have the value.
@@ -136,9 +144,13 @@ func claimedBy(claim string) func(*v1.PersistentVolume) {
 
 // pending returns an unbound claim.
 func pending(name, class, size string, changes ...func(*v1.PersistentVolumeClaim)) *v1.PersistentVolumeClaim {
-	return fixture.Claim(name, append([]func(*v1.PersistentVolumeClaim){
-		fixture.ClaimClass(class), fixture.ClaimSize(size),
-	}, changes...)...)
+	stored := func(claim *v1.PersistentVolumeClaim) { claim.ResourceVersion = "1" }
+	return objects.PersistentVolumeClaim(name).StorageClass(class).Request(size).With(stored).With(changes...).Build()
+}
+
+// modes sets the access modes of a claim.
+func modes(modes ...v1.PersistentVolumeAccessMode) func(*v1.PersistentVolumeClaim) {
+	return func(claim *v1.PersistentVolumeClaim) { claim.Spec.AccessModes = modes }
 }
 
 // selected says that the volume of a claim is being made on a node.
@@ -148,7 +160,9 @@ func selected(node string) func(*v1.PersistentVolumeClaim) {
 	}
 }
 
-func claiming(claims ...string) *v1.Pod { return fixture.Pod("p", fixture.Claiming(claims...)) }
+func claiming(claims ...string) *v1.Pod {
+	return objects.Pod("p").PersistentVolumeClaim(claims...).Build()
+}
 
 // csiDriver returns the driver of the provisioner of class waiting.
 func csiDriver(storageCapacity *bool) *storagev1.CSIDriver {

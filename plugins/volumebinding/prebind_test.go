@@ -166,7 +166,7 @@ func TestWrites(t *testing.T) {
 			reference := v1.ObjectReference{
 				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: "default", Name: want.claim, UID: volume.Spec.ClaimRef.UID, ResourceVersion: "1",
 			}
-			if diff := cmp.Diff(&reference, volume.Spec.ClaimRef); diff != "" || string(reference.UID) != want.claim {
+			if diff := cmp.Diff(&reference, volume.Spec.ClaimRef); diff != "" || string(reference.UID) != "default/"+want.claim {
 				t.Errorf("reference of volume %s differs (-want +got):\n%s", name, diff)
 			}
 			// A volume that the user claimed for the claim is not marked as bound by a controller.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func newState() fwk.CycleState { return framework.NewCycleState() }
@@ -28,7 +29,7 @@ func reserve(t *testing.T, pl *plugin, pod *v1.Pod) fwk.CycleState {
 // checkFits checks whether a pod with the given claims, scheduled after others, fits the node.
 func checkFits(t *testing.T, pl *plugin, node string, want *fwk.Status, claims ...string) {
 	t.Helper()
-	_, statuses := filter(t, pl, fixture.Pod("next", fixture.Claiming(claims...)), nodeIn(node, "a"))
+	_, statuses := filter(t, pl, objects.Pod("next").PersistentVolumeClaim(claims...).Build(), nodeIn(node, "a"))
 	fixture.CheckStatus(t, statuses[node], want)
 }
 
@@ -49,7 +50,7 @@ func TestPreBindPreFlight(t *testing.T) {
 		node    string
 		want    *fwk.Status
 	}{
-		{"all bound", []apiruntime.Object{fixture.Claim("c", fixture.ClaimBound("v")), volume("v", "", "1Gi")}, "n", skip},
+		{"all bound", []apiruntime.Object{objects.PersistentVolumeClaim("c").Bound("v").Build(), volume("v", "", "1Gi")}, "n", skip},
 		{"static", []apiruntime.Object{pending("c", static, "1Gi"), volume("v", static, "1Gi")}, "n", nil},
 		{"dynamic", []apiruntime.Object{pending("c", waiting, "1Gi")}, "n", nil},
 		{"another node", []apiruntime.Object{pending("c", waiting, "1Gi")}, "m", fwk.NewStatus(fwk.Error, `no pod volume found for node "m"`)},
@@ -87,7 +88,7 @@ func TestReserveProvision(t *testing.T) {
 // TestReserveSharedClaim has two pods with the same claim, of which the second gives up.
 func TestReserveSharedClaim(t *testing.T) {
 	pl := newPlugin(t, pending("c", static, "1Gi"), pending("d", static, "1Gi"), volume("v", static, "1Gi"))
-	first, second := claiming("c"), fixture.Pod("second", fixture.Claiming("c"))
+	first, second := claiming("c"), objects.Pod("second").PersistentVolumeClaim("c").Build()
 	reserve(t, pl, first)
 	state := reserve(t, pl, second)
 	pl.Unreserve(t.Context(), state, second, "n")
@@ -111,7 +112,7 @@ func TestChangesBeforeReserve(t *testing.T) {
 		return fwk.NewStatus(fwk.Error, what+" is out of sync (stored: 2, assume: 1)")
 	}
 	boundBy := func(name, volume string) *v1.PersistentVolumeClaim {
-		return fixture.Claim(name, fixture.ClaimClass(static), fixture.ClaimBound(volume))
+		return objects.PersistentVolumeClaim(name).StorageClass(static).Bound(volume).Build()
 	}
 	tests := []struct {
 		name    string
@@ -165,7 +166,7 @@ func TestBoundBeforeReserve(t *testing.T) {
 	informers := fixture.Informers(t, append(classes(), pending("c", static, "1Gi"), volume("v", static, "1Gi"))...)
 	pl, pod := buildPlugin(t, nil, &fixture.Handle{Informers: informers}), claiming("c")
 	state, _ := filter(t, pl, pod, nodeIn("n", "a"))
-	fixture.Store(t, informers, fixture.Claim("c", fixture.ClaimClass(static), fixture.ClaimBound("v")))
+	fixture.Store(t, informers, objects.PersistentVolumeClaim("c").StorageClass(static).Bound("v").Build())
 	fixture.CheckStatus(t, pl.Reserve(t.Context(), state, pod, "n"), nil)
 	checkPreFlight(t, pl, state, pod, "n", fwk.NewStatus(fwk.Skip))
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestScore scores a node in zone a. The comments have the sum: what is requested of what there is, in percent, cut to
@@ -29,8 +30,8 @@ func TestScore(t *testing.T) {
 		objects []apiruntime.Object
 		want    int64
 	}{
-		{"no PVC", nil, fixture.Pod("p"), nil, 0},
-		{"all bound", nil, claiming("c"), []apiruntime.Object{fixture.Claim("c", fixture.ClaimBound("v")), volume("v", "", "1Gi")}, 0},
+		{"no PVC", nil, objects.Pod("p").Build(), nil, 0},
+		{"all bound", nil, claiming("c"), []apiruntime.Object{objects.PersistentVolumeClaim("c").Bound("v").Build(), volume("v", "", "1Gi")}, 0},
 		{"node that does not fit", nil, claiming("c"), []apiruntime.Object{pending("c", static, "1Gi")}, 0},
 
 		{"static: empty", nil, claiming("c"), []apiruntime.Object{

@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestSignPod(t *testing.T) {
@@ -26,18 +27,17 @@ func TestSignPod(t *testing.T) {
 func TestHintClass(t *testing.T) {
 	elsewhere := claiming("c")
 	elsewhere.Namespace = "elsewhere"
-	ephemeral := func(pod, volume string) *v1.Pod { return fixture.Pod(pod, fixture.Ephemeral(volume)) }
+	ephemeral := func(pod, volume string) *v1.Pod { return objects.Pod(pod).EphemeralVolume(volume).Build() }
 	inline := func(driver, fsType string) *v1.Pod {
-		return fixture.Pod("p", fixture.Volume("csi", v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: driver, FSType: &fsType}}))
+		return objects.Pod("p").Volume("csi", v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: driver, FSType: &fsType}}).Build()
 	}
-	emptyDir := fixture.Volume("tmp", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}})
 	tests := []struct {
 		name  string
 		a, b  *v1.Pod
 		alike bool
 	}{
 		{"same claims in another order", claiming("c", "d"), claiming("d", "c"), true},
-		{"other volumes don't count", claiming("c"), fixture.Pod("b", fixture.Claiming("c"), emptyDir), true},
+		{"other volumes don't count", claiming("c"), objects.Pod("b").PersistentVolumeClaim("c").Volume("tmp", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}).Build(), true},
 		{"inline CSI volumes of one driver", inline("d", "ext4"), inline("d", "xfs"), true},
 		{"ephemeral volume, claim of that name", ephemeral("p", "e"), claiming("p-e"), true},
 		{"inline CSI volumes of two drivers", inline("d", "ext4"), inline("e", "ext4"), false},
