@@ -40,6 +40,17 @@ func DefaultArgs(plugin string) apiruntime.Object {
 	return args
 }
 
+// ValidateArgs checks the arguments of an in-tree plugin by its name. It takes defaulted arguments, skips fields that are nil,
+// and puts path, which may be nil, before the fields in errors. Arguments of another type than the plugin's are an error; those
+// of a plugin for which [DefaultArgs] returns nil are not looked at.
+func ValidateArgs(plugin string, path *field.Path, args apiruntime.Object) field.ErrorList {
+	kind, found := inTreeKind(plugin)
+	if !found {
+		return nil
+	}
+	return kind.validate(path, args)
+}
+
 // argsKind is the arguments of one plugin.
 type argsKind struct {
 	plugin      string
@@ -51,14 +62,14 @@ type argsKind struct {
 // inTreeArgs is the table of all kinds of arguments, sorted by plugin.
 func inTreeArgs() []argsKind {
 	return []argsKind{
-		newKind("DefaultPreemption", defaultDefaultPreemptionArgs, ValidateDefaultPreemptionArgs),
-		newKind("DynamicResources", defaultDynamicResourcesArgs, ValidateDynamicResourcesArgs),
-		newKind("InterPodAffinity", defaultInterPodAffinityArgs, ValidateInterPodAffinityArgs),
-		newKind("NodeAffinity", defaultNodeAffinityArgs, ValidateNodeAffinityArgs),
-		newKind("NodeResourcesBalancedAllocation", defaultBalancedAllocationArgs, ValidateNodeResourcesBalancedAllocationArgs),
-		newKind("NodeResourcesFit", defaultNodeResourcesFitArgs, ValidateNodeResourcesFitArgs),
-		newKind("PodTopologySpread", defaultPodTopologySpreadArgs, ValidatePodTopologySpreadArgs),
-		newKind("VolumeBinding", defaultVolumeBindingArgs, ValidateVolumeBindingArgs),
+		newKind("DefaultPreemption", defaultDefaultPreemptionArgs, validateDefaultPreemptionArgs),
+		newKind("DynamicResources", defaultDynamicResourcesArgs, validateDynamicResourcesArgs),
+		newKind("InterPodAffinity", defaultInterPodAffinityArgs, validateInterPodAffinityArgs),
+		newKind("NodeAffinity", defaultNodeAffinityArgs, validateNodeAffinityArgs),
+		newKind("NodeResourcesBalancedAllocation", defaultBalancedAllocationArgs, validateNodeResourcesBalancedAllocationArgs),
+		newKind("NodeResourcesFit", defaultNodeResourcesFitArgs, validateNodeResourcesFitArgs),
+		newKind("PodTopologySpread", defaultPodTopologySpreadArgs, validatePodTopologySpreadArgs),
+		newKind("VolumeBinding", defaultVolumeBindingArgs, validateVolumeBindingArgs),
 	}
 }
 

@@ -20,10 +20,9 @@ import (
 // minBindingTimeout is the shortest time that claims may be given to bind.
 const minBindingTimeout = time.Second
 
-// ValidateDefaultPreemptionArgs checks arguments of DefaultPreemption. Like the other
-// Validate functions it takes defaulted arguments, skips fields that are nil, and
-// puts path, which may be nil, before the fields in errors.
-func ValidateDefaultPreemptionArgs(path *field.Path, args *configv1.DefaultPreemptionArgs) field.ErrorList {
+// validateDefaultPreemptionArgs checks arguments of DefaultPreemption. Like those of the other plugins it is called by
+// [ValidateArgs].
+func validateDefaultPreemptionArgs(path *field.Path, args *configv1.DefaultPreemptionArgs) field.ErrorList {
 	const percentageField, absoluteField = "minCandidateNodesPercentage", "minCandidateNodesAbsolute"
 	var errs field.ErrorList
 	percentage, absolute := args.MinCandidateNodesPercentage, args.MinCandidateNodesAbsolute
@@ -40,8 +39,8 @@ func ValidateDefaultPreemptionArgs(path *field.Path, args *configv1.DefaultPreem
 	return errs
 }
 
-// ValidateInterPodAffinityArgs checks arguments of InterPodAffinity.
-func ValidateInterPodAffinityArgs(path *field.Path, args *configv1.InterPodAffinityArgs) field.ErrorList {
+// validateInterPodAffinityArgs checks arguments of InterPodAffinity.
+func validateInterPodAffinityArgs(path *field.Path, args *configv1.InterPodAffinityArgs) field.ErrorList {
 	return validateRange100(child(path, "hardPodAffinityWeight"), args.HardPodAffinityWeight)
 }
 
@@ -52,8 +51,8 @@ func validateRange100(path *field.Path, value *int32) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, *value, "not in valid range [0, 100]")}
 }
 
-// ValidateNodeAffinityArgs checks arguments of NodeAffinity.
-func ValidateNodeAffinityArgs(path *field.Path, args *configv1.NodeAffinityArgs) field.ErrorList {
+// validateNodeAffinityArgs checks arguments of NodeAffinity.
+func validateNodeAffinityArgs(path *field.Path, args *configv1.NodeAffinityArgs) field.ErrorList {
 	if args.AddedAffinity == nil {
 		return nil
 	}
@@ -93,9 +92,9 @@ func fieldErrors(path *field.Path, err error) field.ErrorList {
 	return errs
 }
 
-// ValidateNodeResourcesBalancedAllocationArgs checks arguments of
+// validateNodeResourcesBalancedAllocationArgs checks arguments of
 // NodeResourcesBalancedAllocation.
-func ValidateNodeResourcesBalancedAllocationArgs(path *field.Path, args *configv1.NodeResourcesBalancedAllocationArgs) field.ErrorList {
+func validateNodeResourcesBalancedAllocationArgs(path *field.Path, args *configv1.NodeResourcesBalancedAllocationArgs) field.ErrorList {
 	var errs field.ErrorList
 	names := sets.New[string]()
 	for i, resource := range args.Resources {
@@ -111,8 +110,8 @@ func ValidateNodeResourcesBalancedAllocationArgs(path *field.Path, args *configv
 	return errs
 }
 
-// ValidatePodTopologySpreadArgs checks arguments of PodTopologySpread.
-func ValidatePodTopologySpreadArgs(path *field.Path, args *configv1.PodTopologySpreadArgs) field.ErrorList {
+// validatePodTopologySpreadArgs checks arguments of PodTopologySpread.
+func validatePodTopologySpreadArgs(path *field.Path, args *configv1.PodTopologySpreadArgs) field.ErrorList {
 	var errs field.ErrorList
 	typePath := child(path, "defaultingType")
 	switch args.DefaultingType {
@@ -163,8 +162,8 @@ func validateSpreadConstraint(path *field.Path, constraint v1.TopologySpreadCons
 	return errs
 }
 
-// ValidateVolumeBindingArgs checks arguments of VolumeBinding.
-func ValidateVolumeBindingArgs(path *field.Path, args *configv1.VolumeBindingArgs) field.ErrorList {
+// validateVolumeBindingArgs checks arguments of VolumeBinding.
+func validateVolumeBindingArgs(path *field.Path, args *configv1.VolumeBindingArgs) field.ErrorList {
 	var errs field.ErrorList
 	if timeout := args.BindTimeoutSeconds; timeout != nil && *timeout < 0 {
 		errs = append(errs, field.Invalid(child(path, "bindTimeoutSeconds"), *timeout,
@@ -173,8 +172,8 @@ func ValidateVolumeBindingArgs(path *field.Path, args *configv1.VolumeBindingArg
 	return append(errs, validateShape(child(path, "shape"), args.Shape)...)
 }
 
-// ValidateDynamicResourcesArgs checks arguments of DynamicResources.
-func ValidateDynamicResourcesArgs(path *field.Path, args *configv1.DynamicResourcesArgs) field.ErrorList {
+// validateDynamicResourcesArgs checks arguments of DynamicResources.
+func validateDynamicResourcesArgs(path *field.Path, args *configv1.DynamicResourcesArgs) field.ErrorList {
 	var errs field.ErrorList
 	if timeout := args.FilterTimeout; timeout != nil && timeout.Duration < 0 {
 		errs = append(errs, field.Invalid(child(path, "filterTimeout"), timeout, "must be zero or positive"))

@@ -154,25 +154,31 @@ func sorted(texts []string) map[string]bool {
 }
 
 func TestValidateArgsWithoutPath(t *testing.T) {
-	fit := ValidateNodeResourcesFitArgs(nil, &configv1.NodeResourcesFitArgs{})
+	fit := ValidateArgs("NodeResourcesFit", nil, &configv1.NodeResourcesFitArgs{})
 	want := "scoringStrategy: Required value: ScoringStrategy field is required"
 	if err := fit.ToAggregate(); err == nil || err.Error() != want {
-		t.Errorf("ValidateNodeResourcesFitArgs = %v, want %s", err, want)
+		t.Errorf("ValidateArgs(NodeResourcesFit) = %v, want %s", err, want)
 	}
 	// Fields that are nil are not looked at.
 	for name, err := range map[string]error{
-		"DefaultPreemption": ValidateDefaultPreemptionArgs(nil, &configv1.DefaultPreemptionArgs{}).ToAggregate(),
-		"DynamicResources":  ValidateDynamicResourcesArgs(nil, &configv1.DynamicResourcesArgs{}).ToAggregate(),
-		"InterPodAffinity":  ValidateInterPodAffinityArgs(nil, &configv1.InterPodAffinityArgs{}).ToAggregate(),
-		"NodeAffinity":      ValidateNodeAffinityArgs(nil, &configv1.NodeAffinityArgs{}).ToAggregate(),
-		"VolumeBinding":     ValidateVolumeBindingArgs(nil, &configv1.VolumeBindingArgs{Shape: []configv1.UtilizationShapePoint{{}}}).ToAggregate(),
+		"DefaultPreemption": ValidateArgs("DefaultPreemption", nil, &configv1.DefaultPreemptionArgs{}).ToAggregate(),
+		"DynamicResources":  ValidateArgs("DynamicResources", nil, &configv1.DynamicResourcesArgs{}).ToAggregate(),
+		"InterPodAffinity":  ValidateArgs("InterPodAffinity", nil, &configv1.InterPodAffinityArgs{}).ToAggregate(),
+		"NodeAffinity":      ValidateArgs("NodeAffinity", nil, &configv1.NodeAffinityArgs{}).ToAggregate(),
+		"VolumeBinding":     ValidateArgs("VolumeBinding", nil, &configv1.VolumeBindingArgs{Shape: []configv1.UtilizationShapePoint{{}}}).ToAggregate(),
 	} {
 		if err != nil {
 			t.Errorf("empty args of %s: %v", name, err)
 		}
 	}
-	err := ValidateDynamicResourcesArgs(nil, &configv1.DynamicResourcesArgs{BindingTimeout: ptr.To(metav1.Duration{Duration: time.Millisecond})})
+	err := ValidateArgs("DynamicResources", nil, &configv1.DynamicResourcesArgs{BindingTimeout: ptr.To(metav1.Duration{Duration: time.Millisecond})})
 	if len(err) != 1 || err[0].Field != "bindingTimeout" {
-		t.Errorf("ValidateDynamicResourcesArgs = %v", err)
+		t.Errorf("ValidateArgs(DynamicResources) = %v", err)
+	}
+	if err := ValidateArgs("NodeAffinity", nil, &configv1.DynamicResourcesArgs{}); len(err) != 1 {
+		t.Errorf("arguments of another plugin: %v, want an error", err)
+	}
+	if err := ValidateArgs("NodeName", nil, &configv1.NodeAffinityArgs{}); len(err) != 0 {
+		t.Errorf("arguments of a plugin that has none: %v, want no error", err)
 	}
 }

@@ -19,8 +19,8 @@ const (
 	maxResourceWeight = 100
 )
 
-// ValidateNodeResourcesFitArgs checks arguments of NodeResourcesFit.
-func ValidateNodeResourcesFitArgs(path *field.Path, args *configv1.NodeResourcesFitArgs) field.ErrorList {
+// validateNodeResourcesFitArgs checks arguments of NodeResourcesFit.
+func validateNodeResourcesFitArgs(path *field.Path, args *configv1.NodeResourcesFitArgs) field.ErrorList {
 	var errs field.ErrorList
 	for i, resource := range args.IgnoredResources {
 		errs = append(errs, metavalidation.ValidateLabelName(resource, child(path, "ignoredResources").Index(i))...)

@@ -65,7 +65,7 @@ func build(object apiruntime.Object, handle fwk.Handle, synchronous bool) (fwk.P
 	if err != nil {
 		return nil, err
 	}
-	if err := profiles.ValidateDefaultPreemptionArgs(nil, args).ToAggregate(); err != nil {
+	if err := profiles.ValidateArgs(Name, nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
 	hooks := preemption.NewDefaultHooks(preemption.HooksOptions{

@@ -118,7 +118,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err != nil {
 		return nil, err
 	}
-	if err := profiles.ValidateDynamicResourcesArgs(nil, args).ToAggregate(); err != nil {
+	if err := profiles.ValidateArgs(Name, nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
 	pl := &plugin{metrics: metricsOf(handle), clock: clock.RealClock{}, wait: framework.WaitOn(clock.RealClock{}), noClaims: &podState{}, cannotAllocate: rejected(ReasonCannotAllocate)}

@@ -88,7 +88,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err != nil {
 		return nil, err
 	}
-	if err := profiles.ValidateInterPodAffinityArgs(nil, args).ToAggregate(); err != nil {
+	if err := profiles.ValidateArgs(Name, nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
 	factory, err := pluginargs.Informers(Name, "the labels of namespaces", handle)

@@ -63,7 +63,7 @@ func New(_ context.Context, object apiruntime.Object, _ fwk.Handle) (fwk.Plugin,
 	if err != nil {
 		return nil, err
 	}
-	if err := profiles.ValidateNodeAffinityArgs(nil, args).ToAggregate(); err != nil {
+	if err := profiles.ValidateArgs(Name, nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
 	pl := &plugin{}

@@ -128,7 +128,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err != nil {
 		return nil, err
 	}
-	if err := profiles.ValidateVolumeBindingArgs(nil, args).ToAggregate(); err != nil {
+	if err := profiles.ValidateArgs(Name, nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
 	cluster, err := pluginargs.Informers(Name, "PersistentVolumeClaims", handle)
