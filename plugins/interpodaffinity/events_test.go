@@ -37,7 +37,7 @@ func TestHintAfterPodChange(t *testing.T) {
 	waiting := objects.Pod("e").Label("app", "db").Build()
 	likes, dislikes := objects.Pod("p").Label("app", "web").With(to(term("zone", "db"))).Build(), objects.Pod("p").Label("app", "web").With(from(term("zone", "db"))).Build()
 	likesTwo := objects.Pod("p").Label("app", "web").With(to(term("zone", "db"), term("zone", "", matching("tier", "Exists")))).Build()
-	tiered := fixture.Labelled(labelMap("app", "db", "tier", "back"))
+	tiered := func(pod *v1.Pod) { pod.Labels = labelMap("app", "db", "tier", "back") }
 	plain := objects.Pod("p").Label("app", "web").Build()
 	ring := objects.Pod("p").Label("app", "ring").With(to(term("zone", "ring"))).Build()
 	tests := []struct {
@@ -82,7 +82,7 @@ func TestHintAfterPodChange(t *testing.T) {
 		{"delete: the pod may be the first of its kind", ring, placed("ring"), nil, fwk.Queue},
 		{"delete: of another kind", ring, placed("db"), nil, fwk.QueueSkip},
 		{"update: the pod may be the first of its kind", ring, placed("ring"), placed("db"), fwk.Queue},
-		{"update: stays of its kind", ring, placed("ring"), placed("ring", fixture.Labelled(labelMap("app", "ring", "tier", "back"))), fwk.QueueSkip},
+		{"update: stays of its kind", ring, placed("ring"), placed("ring", func(pod *v1.Pod) { pod.Labels["tier"] = "back" }), fwk.QueueSkip},
 		{"delete: had preferred anti-affinity", plain, placed("db", rarely(weighted(1, term("zone", "web")))), nil, fwk.QueueSkip},
 	}
 	hint := fixture.Hint(t, newPlugin(t, nil, nil, namespaces()...), fwk.AssignedPod, podActions)
@@ -165,9 +165,9 @@ func TestHintAfterNodeChange(t *testing.T) {
 		{"delete: anti-affinity of a pod on the node", objects.Pod("p").Label("app", "repelled").Build(), z1, nil, fwk.Queue},
 		{"delete: no terms", plain, z1, nil, fwk.QueueSkip},
 	}
-	repelling := objects.Pod("r").Label("app", "r").Node("n1").With(from(term("zone", "repelled"), term("zone", "web", ofTeam("a")))).Build()
+	repeller := objects.Pod("r").Label("app", "r").Node("n1").With(from(term("zone", "repelled"), term("zone", "web", ofTeam("a")))).Build()
 	waits := objects.Pod("s").Label("app", "s").With(from(term("zone", "waiting"))).Build()
-	pl := newPlugin(t, nil, nil, append(namespaces(), repelling, waits)...)
+	pl := newPlugin(t, nil, nil, append(namespaces(), repeller, waits)...)
 	hint, deleted := fixture.Hint(t, pl, fwk.Node, nodeActions), fixture.Hint(t, pl, fwk.Node, fwk.Delete)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

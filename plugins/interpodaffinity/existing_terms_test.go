@@ -81,7 +81,7 @@ func TestTermsAreFoundThatMatch(t *testing.T) {
 	terms := newExistingTerms(framework.NodeView.PodsWithRequiredAntiAffinity, antiAffinityTerms)
 	matched := 0
 	for range 300 {
-		info := fixture.NodeInfo(fixture.Node("n", fixture.NodeLabels(map[string]string{"zone": "z"})))
+		info := fixture.NodeInfo(objects.Node("n").Label("zone", "z").Build())
 		for i := range 12 {
 			term := v1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: selector()}
 			switch random.IntN(4) {
@@ -90,14 +90,14 @@ func TestTermsAreFoundThatMatch(t *testing.T) {
 			case 1:
 				term.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": some("a", "b")}}
 			}
-			info.AddPod(fixture.Pod(fmt.Sprint(i), func(pod *v1.Pod) {
+			info.AddPod(objects.Pod(fmt.Sprint(i)).With(func(pod *v1.Pod) {
 				pod.Namespace = some("x", "y", "z")
 				pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}}
-			}))
+			}).Build())
 		}
 		snapshot.Set(0, info)
 		terms.sync(shared)
-		incoming := fixture.Pod("incoming", fixture.Labelled(map[string]string{some("app", "tier", "other"): some("a", "b", "c"), "more": ""}))
+		incoming := objects.Pod("incoming").Label(some("app", "tier", "other"), some("a", "b", "c")).Label("more", "").Build()
 		incoming.Namespace = some("x", "y", "z")
 		namespaceLabels := map[string]string{"team": some("a", "b")}
 		want := map[*existingTerm]int{}

@@ -138,7 +138,7 @@ func modelAffinity(pod *v1.Pod, candidate *framework.NodeInfo, nodes []*framewor
 		}
 		return true
 	}
-	all, nobody := true, true
+	all, none := true, true
 	for _, term := range terms {
 		if _, ok := candidate.Node().Labels[term.TopologyKey]; !ok {
 			return false
@@ -148,14 +148,14 @@ func modelAffinity(pod *v1.Pod, candidate *framework.NodeInfo, nodes []*framewor
 			_, inDomain := info.Node().Labels[term.TopologyKey]
 			for _, other := range info.GetPods() {
 				if inDomain && matchesAll(other.GetPod()) {
-					nobody = false
+					none = false
 					found = found || modelTogether(term.TopologyKey, candidate, info)
 				}
 			}
 		}
 		all = all && found
 	}
-	return all || nobody && matchesAll(pod)
+	return all || none && matchesAll(pod)
 }
 
 // TestFilterAgainstModel compares random clusters with a model.

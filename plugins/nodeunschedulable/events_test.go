@@ -38,7 +38,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 		})
 	}
 	t.Run("tolerations of the pod are not consulted", func(t *testing.T) {
-		fixture.CheckHint(t, hint, objects.Pod("p").With(toleratingCordon).Build(), nil, closed, fwk.QueueSkip)
+		fixture.CheckHint(t, hint, objects.Pod("p").Toleration(ofCordon()).Build(), nil, closed, fwk.QueueSkip)
 	})
 	t.Run("wrong and absent objects", func(t *testing.T) {
 		fixture.CheckHintObjects(t, hint, objects.Pod("p").Build(), nil)
@@ -46,7 +46,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 }
 
 func TestHintAfterTolerationAdded(t *testing.T) {
-	plain, tolerating := objects.Pod("p").Build(), objects.Pod("p").With(toleratingCordon).Build()
+	plain, tolerating := objects.Pod("p").Build(), objects.Pod("p").Toleration(ofCordon()).Build()
 	other := objects.Pod("p").Toleration(v1.Toleration{Key: "other", Operator: v1.TolerationOpExists}).Build()
 
 	hint := fixture.Hint(t, &plugin{}, fwk.TargetPod, fwk.UpdatePodToleration)

@@ -14,21 +14,16 @@ import (
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
-// toleratingCordon lets a pod go to cordoned nodes.
-func toleratingCordon(pod *v1.Pod) {
-	fixture.Tolerating(v1.Toleration{
-		Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule,
-	})(pod)
+// ofCordon is a toleration of cordoned nodes.
+func ofCordon() v1.Toleration {
+	return v1.Toleration{Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}
 }
 
 func TestFilter(t *testing.T) {
 	cordoned := fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "node(s) were unschedulable")
-	otherEffect := fixture.Tolerating(v1.Toleration{
-		Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute,
-	})
-	withValue := fixture.Tolerating(v1.Toleration{
-		Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpEqual, Value: "true", Effect: v1.TaintEffectNoSchedule,
-	})
+	otherEffect, withValue := ofCordon(), ofCordon()
+	otherEffect.Effect = v1.TaintEffectNoExecute
+	withValue.Operator, withValue.Value = v1.TolerationOpEqual, "true"
 	tests := []struct {
 		name string
 		pod  *v1.Pod
@@ -37,14 +32,14 @@ func TestFilter(t *testing.T) {
 	}{
 		{"unschedulable node", objects.Pod("p").Build(), objects.Node("n").Unschedulable().Build(), cordoned},
 		{"normal node", objects.Pod("p").Build(), objects.Node("n").Build(), nil},
-		{"tolerated", objects.Pod("p").With(toleratingCordon).Build(), objects.Node("n").Unschedulable().Build(), nil},
+		{"tolerated", objects.Pod("p").Toleration(ofCordon()).Build(), objects.Node("n").Unschedulable().Build(), nil},
 		{
 			"tolerates everything",
 			objects.Pod("p").Toleration(v1.Toleration{Operator: v1.TolerationOpExists}).Build(),
 			objects.Node("n").Unschedulable().Build(), nil,
 		},
-		{"tolerates another effect", objects.Pod("p").With(otherEffect).Build(), objects.Node("n").Unschedulable().Build(), cordoned},
-		{"tolerates another value", objects.Pod("p").With(withValue).Build(), objects.Node("n").Unschedulable().Build(), cordoned},
+		{"tolerates another effect", objects.Pod("p").Toleration(otherEffect).Build(), objects.Node("n").Unschedulable().Build(), cordoned},
+		{"tolerates another value", objects.Pod("p").Toleration(withValue).Build(), objects.Node("n").Unschedulable().Build(), cordoned},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestSignPod(t *testing.T) {
-	pod := objects.Pod("p").With(toleratingCordon).Build()
+	pod := objects.Pod("p").Toleration(ofCordon()).Build()
 	fragments, status := (&plugin{}).SignPod(t.Context(), pod)
 	fixture.CheckStatus(t, status, nil)
 	want := []fwk.SignFragment{{Key: fwk.TolerationsSignerName, Value: pod.Spec.Tolerations}}

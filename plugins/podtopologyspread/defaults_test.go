@@ -139,7 +139,7 @@ func TestDefaultConstraints(t *testing.T) {
 		{
 			"keys of labels don't narrow what services select",
 			list(constraintOn(1, zone, hard, selectingNothing, matchingKeys("version"))),
-			with(web(), fixture.Labelled(labelMap("app", "web", "version", "2"))), firstZoneFull,
+			with(web(), withLabels(labelMap("app", "web", "version", "2"))), firstZoneFull,
 		},
 		{"minDomains of the profile", list(constraintOn(2, zone, hard, selectingNothing, minDomains(3))), web(), firstZoneFull},
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 const (
@@ -30,7 +31,7 @@ func untyped[T any](object *T) any {
 }
 
 func TestHintAfterPodChange(t *testing.T) {
-	placed := func(pairs ...string) *v1.Pod { return with(labelled("other", pairs...), fixture.OnNode("n1")) }
+	placed := func(pairs ...string) *v1.Pod { return with(labelled("other", pairs...), onNode("n1")) }
 	elsewhere := func(pairs ...string) *v1.Pod { return with(placed(pairs...), inNamespace("other")) }
 	nominated := with(labelled("other", "app", "web"), func(pod *v1.Pod) { pod.Status.NominatedNodeName = "n1" })
 	waiting := labelled("other", "app", "web")
@@ -83,7 +84,7 @@ func TestHintAfterPodChange(t *testing.T) {
 }
 
 func TestHintAfterPodEnding(t *testing.T) {
-	placed := func(pairs ...string) *v1.Pod { return with(labelled("other", pairs...), fixture.OnNode("n1")) }
+	placed := func(pairs ...string) *v1.Pod { return with(labelled("other", pairs...), onNode("n1")) }
 	ending := func(pod *v1.Pod) *v1.Pod {
 		return with(pod, func(pod *v1.Pod) { pod.DeletionTimestamp = &metav1.Time{} })
 	}
@@ -122,10 +123,10 @@ func TestHintAfterPodEnding(t *testing.T) {
 }
 
 func TestHintAfterSelfChange(t *testing.T) {
-	toleration := fixture.Tolerating(v1.Toleration{Key: "k", Operator: v1.TolerationOpExists})
+	toleration := tolerates(v1.Toleration{Key: "k", Operator: v1.TolerationOpExists})
 	plain, honoring := web(constraintOn(1, zone, hard)), web(constraintOn(1, zone, hard, taintsPolicy(honor)))
 	softHonoring := web(constraintOn(1, zone, hard), constraintOn(1, zone, soft, taintsPolicy(honor)))
-	relabelled := func(pod *v1.Pod, pairs ...string) *v1.Pod { return with(pod, fixture.Labelled(labelMap(pairs...))) }
+	relabelled := func(pod *v1.Pod, pairs ...string) *v1.Pod { return with(pod, withLabels(labelMap(pairs...))) }
 	tests := []struct {
 		name     string
 		old, new *v1.Pod
@@ -153,10 +154,10 @@ func TestHintAfterSelfChange(t *testing.T) {
 }
 
 func TestHintAfterNodeChange(t *testing.T) {
-	aNode := func(pairs ...string) *v1.Node { return fixture.Node("n1", fixture.NodeLabels(labelMap(pairs...))) }
+	aNode := func(pairs ...string) *v1.Node { return nodeLabelled("n1", labelMap(pairs...)) }
 	tainted := func(node *v1.Node) *v1.Node {
 		node = node.DeepCopy()
-		fixture.Tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule})(node)
+		tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule})(node)
 		return node
 	}
 	both, onlyZone, none := aNode(zone, "z1", host, "n1"), aNode(zone, "z1"), aNode()
@@ -209,7 +210,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 
 func TestHintsOfSelectorsThatDoNotParse(t *testing.T) {
 	invalid := web(constraintOn(1, zone, hard, selectingInvalid))
-	placed := with(invalid, fixture.OnNode("n1"))
+	placed := with(invalid, onNode("n1"))
 	pl := newPlugin(t, nil, nil)
 	for name, ask := range map[string]func() (fwk.QueueingHint, error){
 		"assigned pod": func() (fwk.QueueingHint, error) {
@@ -219,7 +220,7 @@ func TestHintsOfSelectorsThatDoNotParse(t *testing.T) {
 			return fixture.Hint(t, pl, fwk.TargetPod, selfActions)(klog.Logger{}, invalid, invalid, invalid)
 		},
 		"node": func() (fwk.QueueingHint, error) {
-			return fixture.Hint(t, pl, fwk.Node, nodeActions)(klog.Logger{}, invalid, nil, fixture.Node("n1"))
+			return fixture.Hint(t, pl, fwk.Node, nodeActions)(klog.Logger{}, invalid, nil, objects.Node("n1").Build())
 		},
 	} {
 		if got, err := ask(); err == nil || got != fwk.Queue {

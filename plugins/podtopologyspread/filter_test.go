@@ -149,10 +149,10 @@ func TestFilterNodeInclusionPolicies(t *testing.T) {
 		return nodes
 	}
 	tainted := func(effect v1.TaintEffect) []*framework.NodeInfo {
-		return secondZone(fixture.Tainted(v1.Taint{Key: "k", Value: "5", Effect: effect}))
+		return secondZone(tainted(v1.Taint{Key: "k", Value: "5", Effect: effect}))
 	}
-	tolerating := fixture.Tolerating(v1.Toleration{Key: "k", Operator: v1.TolerationOpExists})
-	greater := fixture.Tolerating(v1.Toleration{Key: "k", Operator: v1.TolerationOpGt, Value: "1"})
+	tolerating := tolerates(v1.Toleration{Key: "k", Operator: v1.TolerationOpExists})
+	greater := tolerates(v1.Toleration{Key: "k", Operator: v1.TolerationOpGt, Value: "1"})
 
 	runFilterTests(t, []filterTest{
 		{"node affinity: honored by default", with(zoneConstraint(), inFirst), fourNodes("web | web ||"), allOK},
@@ -166,7 +166,7 @@ func TestFilterNodeInclusionPolicies(t *testing.T) {
 		{"node taints: Honor, PreferNoSchedule", zoneConstraint(taintsPolicy(honor)), tainted(v1.TaintEffectPreferNoSchedule), firstZoneFull},
 		{"node taints: Honor, tolerated", with(zoneConstraint(taintsPolicy(honor)), tolerating), tainted(v1.TaintEffectNoSchedule), firstZoneFull},
 		{"node taints: Honor, comparison operators are off", with(zoneConstraint(taintsPolicy(honor)), greater), tainted(v1.TaintEffectNoSchedule), allOK},
-		{"node taints: Honor, cordoned without a taint", zoneConstraint(taintsPolicy(honor)), secondZone(fixture.Cordoned), firstZoneFull},
+		{"node taints: Honor, cordoned without a taint", zoneConstraint(taintsPolicy(honor)), secondZone(cordoned), firstZoneFull},
 		{
 			"policies are those of each constraint", with(web(constraintOn(1, zone, hard, affinityPolicy(ignore)), constraintOn(2, host, hard)), inFirst),
 			fourNodes("web web web ||| web"), "n1=skew n2=skew n3=ok n4=ok",

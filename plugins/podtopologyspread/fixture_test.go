@@ -17,6 +17,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 const (
@@ -50,12 +51,22 @@ func node(name, inZone string, apps ...string) *framework.NodeInfo {
 }
 
 func nodeWith(name string, labels map[string]string, apps ...string) *framework.NodeInfo {
-	info := fixture.NodeInfo(fixture.Node(name, fixture.NodeLabels(labels)))
+	info := fixture.NodeInfo(nodeLabelled(name, labels))
 	for i, app := range apps {
 		info.AddPod(labelled(fmt.Sprintf("%s-%d", name, i), "app", app))
 	}
 	return info
 }
+
+func nodeLabelled(name string, labels map[string]string) *v1.Node {
+	return objects.Node(name).With(func(node *v1.Node) { node.Labels = labels }).Build()
+}
+
+func tainted(taint v1.Taint) func(*v1.Node) {
+	return func(node *v1.Node) { node.Spec.Taints = append(node.Spec.Taints, taint) }
+}
+
+func cordoned(node *v1.Node) { node.Spec.Unschedulable = true }
 
 // changed changes a node and the pods on it.
 func changed(info *framework.NodeInfo, changes ...func(*v1.Node)) *framework.NodeInfo {
@@ -76,6 +87,16 @@ func fourNodes(apps string) []*framework.NodeInfo {
 	return nodes
 }
 
+func onNode(name string) func(*v1.Pod) { return func(pod *v1.Pod) { pod.Spec.NodeName = name } }
+
+func withLabels(labels map[string]string) func(*v1.Pod) {
+	return func(pod *v1.Pod) { pod.Labels = labels }
+}
+
+func tolerates(toleration v1.Toleration) func(*v1.Pod) {
+	return func(pod *v1.Pod) { pod.Spec.Tolerations = append(pod.Spec.Tolerations, toleration) }
+}
+
 func labelMap(pairs ...string) map[string]string {
 	set := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -85,7 +106,7 @@ func labelMap(pairs ...string) map[string]string {
 }
 
 func labelled(name string, pairs ...string) *v1.Pod {
-	return fixture.Pod(name, fixture.Labelled(labelMap(pairs...)))
+	return objects.Pod(name).With(withLabels(labelMap(pairs...))).Build()
 }
 
 // web returns a pod with the label app=web and constraints.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
@@ -31,7 +32,7 @@ func randomLabels(random *rand.Rand) map[string]string {
 
 // randomPod has few different values for everything, so that pods are often alike.
 func randomPod(random *rand.Rand, name string) *v1.Pod {
-	pod := fixture.Pod(name, fixture.Labelled(randomLabels(random)))
+	pod := objects.Pod(name).With(withLabels(randomLabels(random))).Build()
 	pod.Namespace = pick(random, "default", "default", "default", "other")
 	for range random.IntN(3) {
 		c := constraintOn(int32(1+random.IntN(2)), pick(random, zone, host, "rack"), pick(random, hard, hard, soft))
@@ -54,7 +55,7 @@ func randomPod(random *rand.Rand, name string) *v1.Pod {
 		controlledBy("apps/v1", "ReplicaSet", pick(random, "o", "other"))(pod)
 	}
 	if random.IntN(3) == 0 {
-		fixture.Tolerating(v1.Toleration{Key: "k", Operator: v1.TolerationOpExists})(pod)
+		tolerates(v1.Toleration{Key: "k", Operator: v1.TolerationOpExists})(pod)
 	}
 	if random.IntN(4) == 0 {
 		nodeSelector("disk", "ssd")(pod)
@@ -79,7 +80,7 @@ func randomNode(random *rand.Rand, i int) *framework.NodeInfo {
 	}
 	info := nodeWith(name, set)
 	if random.IntN(5) == 0 {
-		changed(info, fixture.Tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule}))
+		changed(info, tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule}))
 	}
 	return info
 }

@@ -51,7 +51,7 @@ func TestScore(t *testing.T) {
 	}
 	tainted := func() []*framework.NodeInfo {
 		nodes := three()
-		changed(nodes[0], fixture.Tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule}))
+		changed(nodes[0], tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule}))
 		return nodes
 	}
 	hostConstraint := func(maxSkew int32, changes ...func(*v1.TopologySpreadConstraint)) *v1.Pod {

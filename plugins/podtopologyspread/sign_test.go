@@ -52,10 +52,10 @@ func TestHintClass(t *testing.T) {
 		alike bool
 	}{
 		{"same constraints", nil, web(zones), web(zones), true},
-		{"other labels don't matter with own constraints", nil, web(zones), with(web(zones), fixture.Labelled(labelMap("app", "db"))), true},
+		{"other labels don't matter with own constraints", nil, web(zones), with(web(zones), withLabels(labelMap("app", "db"))), true},
 		{"soft constraints don't matter", nil, web(zones), web(zones, constraintOn(1, host, soft)), true},
 		{"the skew does not matter", nil, web(zones), web(constraintOn(2, zone, hard)), true},
-		{"tolerations don't matter", nil, web(zones), with(web(zones), fixture.Tolerating(v1.Toleration{Key: "k"})), true},
+		{"tolerations don't matter", nil, web(zones), with(web(zones), tolerates(v1.Toleration{Key: "k"})), true},
 		{"other namespace", nil, web(zones), with(web(zones), inNamespace("other")), false},
 		{"other key", nil, web(zones), web(constraintOn(1, host, hard)), false},
 		{"other selector", nil, web(zones), web(constraintOn(1, zone, hard, selecting("app", "db"))), false},
@@ -63,12 +63,12 @@ func TestHintClass(t *testing.T) {
 		{"other policy for taints", nil, web(zones), web(constraintOn(1, zone, hard, taintsPolicy(honor))), false},
 		{"a policy as by default", nil, web(zones), web(constraintOn(1, zone, hard, taintsPolicy(ignore))), true},
 		{"the same values for the keys of labels", nil, web(constraintOn(1, zone, hard, matchingKeys("app"))),
-			with(web(constraintOn(1, zone, hard, matchingKeys("app"))), fixture.Labelled(labelMap("app", "web", "x", "y"))), true},
+			with(web(constraintOn(1, zone, hard, matchingKeys("app"))), withLabels(labelMap("app", "web", "x", "y"))), true},
 		{"other values for the keys of labels", nil, web(constraintOn(1, zone, hard, matchingKeys("app"))),
-			with(web(constraintOn(1, zone, hard, matchingKeys("app"))), fixture.Labelled(labelMap("app", "db"))), false},
+			with(web(constraintOn(1, zone, hard, matchingKeys("app"))), withLabels(labelMap("app", "db"))), false},
 		{"constraints of the system are soft", nil, web(), with(web(), owned), true},
-		{"constraints of the profile, same labels", defaults, web(), with(web(), fixture.OnNode("n1")), true},
-		{"constraints of the profile, other labels", defaults, web(), with(web(), fixture.Labelled(nil)), false},
+		{"constraints of the profile, same labels", defaults, web(), with(web(), onNode("n1")), true},
+		{"constraints of the profile, other labels", defaults, web(), with(web(), withLabels(nil)), false},
 		{"constraints of the profile, other controller", defaults, web(), with(web(), owned), false},
 		{"constraints of the profile are replaced by own", defaults, web(zones), with(web(zones), owned), true},
 		{"constraints of the profile are replaced by own soft ones", defaults, web(), web(constraintOn(1, zone, soft)), false},
@@ -100,8 +100,8 @@ func TestHintClassCoversHints(t *testing.T) {
 	podHint, nodeHint := fixture.Hint(t, pl, fwk.AssignedPod, podActions), fixture.Hint(t, pl, fwk.Node, nodeActions)
 	for range 20 {
 		fixture.Store(t, factory, service("s", randomLabels(random)), replicaSet("o", requiring("app", pick(random, "web", "db"))))
-		other := with(randomPod(random, "other"), fixture.OnNode("n1"))
-		relabelled := with(other, fixture.Labelled(randomLabels(random)))
+		other := with(randomPod(random, "other"), onNode("n1"))
+		relabelled := with(other, withLabels(randomLabels(random)))
 		oldNode, newNode := randomNode(random, 0).Node(), randomNode(random, 0).Node()
 		classes.CheckAnswers(t,
 			fixture.HintCall{Hint: podHint, New: other}, fixture.HintCall{Hint: podHint, Old: other},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestConstraintCountsKeepTheFewest moves nodes and pods at random, and compares what the counts say of domains with a look
@@ -27,10 +28,10 @@ func TestConstraintCountsKeepTheFewest(t *testing.T) {
 			MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: v1.DoNotSchedule,
 			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 		}
-		pod := fixture.Pod("p", func(pod *v1.Pod) {
+		pod := objects.Pod("p").With(func(pod *v1.Pod) {
 			pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{constraint}
 			pod.Spec.NodeSelector = map[string]string{"usable": "yes"}
-		})
+		}).Build()
 		constraints, err := ownConstraints(pod, v1.DoNotSchedule)
 		if err != nil {
 			t.Fatal(err)
@@ -62,9 +63,9 @@ func change(random *rand.Rand, nodes *fixture.IndexedNodes) {
 	}
 	var pods []*v1.Pod
 	for i := range random.IntN(4) {
-		pods = append(pods, fixture.Pod(fmt.Sprintf("p%d", i), fixture.Labelled(map[string]string{"app": []string{"web", "web", "db"}[random.IntN(3)]})))
+		pods = append(pods, objects.Pod(fmt.Sprintf("p%d", i)).With(withLabels(map[string]string{"app": []string{"web", "web", "db"}[random.IntN(3)]})).Build())
 	}
-	nodes.Set(index, fixture.NodeInfo(fixture.Node(fmt.Sprintf("n%d", index), fixture.NodeLabels(labels)), pods...))
+	nodes.Set(index, fixture.NodeInfo(nodeLabelled(fmt.Sprintf("n%d", index), labels), pods...))
 }
 
 func checkCounts(t *testing.T, c *constraintCounts, nodes *fixture.IndexedNodes) {

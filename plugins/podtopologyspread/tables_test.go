@@ -19,7 +19,7 @@ func TestPodsThatDifferShareNoTable(t *testing.T) {
 	zones := func(changes ...func(*v1.TopologySpreadConstraint)) *v1.Pod {
 		return web(constraintOn(1, zone, hard, changes...))
 	}
-	tolerating := fixture.Tolerating(v1.Toleration{Key: "k", Operator: v1.TolerationOpExists})
+	tolerating := tolerates(v1.Toleration{Key: "k", Operator: v1.TolerationOpExists})
 	tests := []struct {
 		name              string
 		a, b              *v1.Pod
@@ -38,8 +38,8 @@ func TestPodsThatDifferShareNoTable(t *testing.T) {
 		{name: "policy for taints", a: zones(), b: zones(taintsPolicy(honor)), ofA: firstZoneFull, ofB: allOK, secondZoneTainted: true},
 		{
 			name: "values of labels", ofA: firstZoneFull, ofB: allOK,
-			a: with(zones(selecting(), matchingKeys("app")), fixture.Labelled(labelMap("app", "web"))),
-			b: with(zones(selecting(), matchingKeys("app")), fixture.Labelled(labelMap("app", "db"))),
+			a: with(zones(selecting(), matchingKeys("app")), withLabels(labelMap("app", "web"))),
+			b: with(zones(selecting(), matchingKeys("app")), withLabels(labelMap("app", "db"))),
 		},
 		{
 			name: "controller", ofA: firstZoneFull, ofB: allOK,
@@ -51,7 +51,7 @@ func TestPodsThatDifferShareNoTable(t *testing.T) {
 			nodes := fourNodes("web web || web |")
 			if tt.secondZoneTainted {
 				for i := 2; i < 4; i++ {
-					nodes[i] = changed(nodes[i], fixture.Tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule}))
+					nodes[i] = changed(nodes[i], tainted(v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule}))
 				}
 			}
 			var snapshot fixture.IndexedNodes

@@ -19,6 +19,7 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // counted is a selection that is followed at its own pace, with the sums by zone.
@@ -113,7 +114,7 @@ func queries(t *testing.T) []*counted {
 }
 
 func randomPod(random *rand.Rand, name string) *v1.Pod {
-	pod := fixture.Pod(name)
+	pod := objects.Pod(name).Build()
 	pod.Namespace, pod.Labels = pickText(random, "a", "a", "b", "z"), map[string]string{}
 	if random.IntN(4) > 0 {
 		pod.Labels["app"] = pickText(random, "x", "y", "z")
@@ -138,7 +139,7 @@ func crowd(random *rand.Rand, nodes *fixture.IndexedNodes, index, most int) {
 	if random.IntN(10) == 0 {
 		labels = nil
 	}
-	node := fixture.Node(fmt.Sprintf("n%d", index), fixture.NodeLabels(labels))
+	node := objects.Node(fmt.Sprintf("n%d", index)).With(func(node *v1.Node) { node.Labels = labels }).Build()
 	info := framework.NewNodeInfo()
 	info.SetNode(node)
 	if before := nodes.NodeAt(index); before != nil {
@@ -238,7 +239,7 @@ func TestManyLabelSets(t *testing.T) {
 	random := rand.New(rand.NewPCG(25, 26))
 	var nodes fixture.IndexedNodes
 	for index := range 60 {
-		info := fixture.NodeInfo(fixture.Node(fmt.Sprintf("n%d", index), fixture.NodeLabels(map[string]string{"zone": "z"})))
+		info := fixture.NodeInfo(objects.Node(fmt.Sprintf("n%d", index)).Label("zone", "z").Build())
 		for i := range 100 {
 			pod := randomPod(random, fmt.Sprintf("p%d", i))
 			pod.Labels["own"] = fmt.Sprintf("%d-%d", index, i)
