@@ -295,15 +295,13 @@ func (c *comparison) podVolume(pod *v1.Pod, i int) v1.Volume {
 	switch r.IntN(10) {
 	case 0, 1:
 		volume.GCEPersistentDisk = &v1.GCEPersistentDiskVolumeSource{PDName: fmt.Sprintf("disk-%d", r.IntN(3)), ReadOnly: r.IntN(2) == 0}
-	case 2: // the pod may be the owner of the claim that is made for it
+	case 2: // the claim for it may be there
 		volume.Ephemeral = &v1.EphemeralVolumeSource{}
 		if r.IntN(3) > 0 {
 			claim := c.claim(pod.Namespace)
 			claim.Name = pod.Name + "-" + volume.Name
 			claim.UID, claim.Annotations, claim.Spec.VolumeName, claim.Status.Phase = types.UID(claim.Name), nil, "", v1.ClaimPending
-			if r.IntN(8) > 0 {
-				claim.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: ptr.To(true)}}
-			}
+			claim.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: ptr.To(true)}}
 			c.put(claim, false)
 		}
 	default:
