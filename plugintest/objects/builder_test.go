@@ -52,7 +52,7 @@ spec: {schedulerName: default-scheduler, containers: [{name: main, resources: {}
 		{
 			"containers",
 			objects.Pod("web").Requests("cpu", "500m").Requests("memory", "1Gi").Image("web:1").HostPort(80).
-				Container("proxy").Limits("cpu", "1").Requests("memory", "1Gi").Limits("memory", "2Gi"),
+				Container("proxy").Requests("cpu", "1").Requests("memory", "1Gi"),
 			`
 metadata: {name: web, namespace: default, uid: default/web}
 spec:
@@ -63,7 +63,7 @@ spec:
     ports: [{containerPort: 80, hostPort: 80, protocol: TCP}]
     resources: {requests: {cpu: 500m, memory: 1Gi}}
   - name: proxy
-    resources: {requests: {cpu: "1", memory: 1Gi}, limits: {cpu: "1", memory: 2Gi}}
+    resources: {requests: {cpu: "1", memory: 1Gi}}
 `},
 		{
 			"what counts in addition to containers",
@@ -91,7 +91,7 @@ spec: {schedulerName: default-scheduler, nodeName: n1, containers: [{name: main,
 `},
 		{
 			"scheduling",
-			objects.Pod("web").SchedulerName("mine").Priority(5).PreemptionPolicy(v1.PreemptNever).TerminationGracePeriod(0).
+			objects.Pod("web").SchedulerName("mine").Priority(5).PreemptionPolicy(v1.PreemptNever).
 				SchedulingGate("a").SchedulingGate("b").Node("n1").NominatedNode("n2").Phase(v1.PodRunning).
 				Tolerates("key", "value", v1.TaintEffectNoExecute).PersistentVolumeClaim("data").PersistentVolumeClaim("logs"),
 			`
@@ -100,7 +100,6 @@ spec:
   schedulerName: mine
   priority: 5
   preemptionPolicy: Never
-  terminationGracePeriodSeconds: 0
   schedulingGates: [{name: a}, {name: b}]
   nodeName: n1
   tolerations: [{key: key, operator: Equal, value: value, effect: NoExecute}]
@@ -248,10 +247,6 @@ func TestDevices(t *testing.T) {
 	checkBuilt(t, claim.Build(), `
 metadata: {name: gpus, namespace: default, uid: default/gpus}
 spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 2}}]}}
-`)
-	checkBuilt(t, claim.Template(), `
-metadata: {name: gpus, namespace: default, uid: default/gpus}
-spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 2}}]}}}
 `)
 	checkBuilt(t, objects.ResourceSlice("gpu.example.com", "n1", "gpu-0", "gpu-1"), `
 metadata: {name: n1, uid: n1}

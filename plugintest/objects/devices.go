@@ -54,16 +54,6 @@ func (b ResourceClaimBuilder) Request(name, class string, count int64) ResourceC
 	})
 }
 
-// Template returns a template that makes such claims, by the name of this one. Pods name it in the field
-// resourceClaimTemplateName.
-func (b ResourceClaimBuilder) Template() *resourceapi.ResourceClaimTemplate {
-	claim := b.Build()
-	return &resourceapi.ResourceClaimTemplate{
-		ObjectMeta: claim.ObjectMeta,
-		Spec:       resourceapi.ResourceClaimTemplateSpec{Spec: claim.Spec},
-	}
-}
-
 // DeviceClass returns a class of the devices that all selectors match, which are CEL expressions.
 func DeviceClass(name string, selectors ...string) *resourceapi.DeviceClass {
 	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}

@@ -103,11 +103,6 @@ func (b PodBuilder) PreemptionPolicy(policy v1.PreemptionPolicy) PodBuilder {
 	return b.With(func(pod *v1.Pod) { pod.Spec.PreemptionPolicy = &policy })
 }
 
-// TerminationGracePeriod says how many seconds the pod takes to end when it is deleted.
-func (b PodBuilder) TerminationGracePeriod(seconds int64) PodBuilder {
-	return b.With(func(pod *v1.Pod) { pod.Spec.TerminationGracePeriodSeconds = &seconds })
-}
-
 // SchedulingGate adds a gate.
 func (b PodBuilder) SchedulingGate(name string) PodBuilder {
 	return b.With(func(pod *v1.Pod) {
@@ -131,7 +126,7 @@ func (b PodBuilder) Phase(phase v1.PodPhase) PodBuilder {
 }
 
 // Container adds a container that requests resources, given as pairs of a name and a quantity, such as "cpu", "500m".
-// Requests, Limits, Image and the methods for ports are about the container that was added last; without any they begin one called
+// Requests, Image and the methods for ports are about the container that was added last; without any they begin one called
 // main.
 func (b PodBuilder) Container(name string, requests ...string) PodBuilder {
 	return b.With(func(pod *v1.Pod) {
@@ -158,20 +153,6 @@ func (b PodBuilder) Sidecar(name string, requests ...string) PodBuilder {
 // Requests has the container request resources, given as pairs of a name and a quantity, such as "cpu", "500m".
 func (b PodBuilder) Requests(pairs ...string) PodBuilder {
 	return b.With(func(pod *v1.Pod) { setQuantities(&container(pod).Resources.Requests, pairs) })
-}
-
-// Limits limits the container to quantities of resources. That is what the container requests, too, unless Requests
-// says otherwise.
-func (b PodBuilder) Limits(pairs ...string) PodBuilder {
-	return b.With(func(pod *v1.Pod) {
-		resources := &container(pod).Resources
-		setQuantities(&resources.Limits, pairs)
-		for name, quantity := range Resources(pairs...) {
-			if _, requested := resources.Requests[name]; !requested {
-				setQuantities(&resources.Requests, []string{string(name), quantity.String()})
-			}
-		}
-	})
 }
 
 // PodRequests sets what the pod as a whole requests, whatever its containers do.
