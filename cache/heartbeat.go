@@ -3,6 +3,8 @@
 
 package cache
 
+//lint:file-ignore SA1019 a change of a deprecated field is a change like any other
+
 import (
 	"maps"
 	"slices"

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -93,41 +92,6 @@ var (
 	volumeAdded = fwk.ClusterEvent{Resource: fwk.PersistentVolume, ActionType: fwk.Add}
 	node        = &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}
 )
-
-// podOption changes a new pod.
-type podOption func(*v1.Pod)
-
-func priority(value int32) podOption { return func(pod *v1.Pod) { pod.Spec.Priority = &value } }
-
-func nominatedFor(node string) podOption {
-	return func(pod *v1.Pod) { pod.Status.NominatedNodeName = node }
-}
-
-func label(key, value string) podOption {
-	return func(pod *v1.Pod) { metav1.SetMetaDataLabel(&pod.ObjectMeta, key, value) }
-}
-
-func profile(name string) podOption { return func(pod *v1.Pod) { pod.Spec.SchedulerName = name } }
-
-func newPod(name string, options ...podOption) *v1.Pod {
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
-		Spec:       v1.PodSpec{SchedulerName: "default"},
-	}
-	for _, option := range options {
-		option(pod)
-	}
-	return pod
-}
-
-// changed returns a later version of a pod.
-func changed(pod *v1.Pod, options ...podOption) *v1.Pod {
-	pod = pod.DeepCopy()
-	for _, option := range options {
-		option(pod)
-	}
-	return pod
-}
 
 func (f *fixture) step(duration time.Duration) { f.clock.SetTime(f.clock.Now().Add(duration)) }
 

@@ -82,17 +82,17 @@ type verdictCache struct {
 	// workers are as many as can run at a time: more would only get in each other's way.
 	workers *Parallelizer
 
-	combinedKey, scoresKey, pluginKey, storeKey []byte
-	allIndexes                                  []int // 0, 1, 2, ...
-	changed                                     []int
-	unknown                                     []int
-	answers                                     []*fwk.Status
-	scores                                      []int64
-	sums                                        []int64
-	verdicts                                    []verdicts.Verdict
-	indexes                                     []int
-	remaining                                   []int
-	unasked                                     []int
+	combinedKey, scoresKey, storeKey []byte
+	allIndexes                       []int // 0, 1, 2, ...
+	changed                          []int
+	unknown                          []int
+	answers                          []*fwk.Status
+	scores                           []int64
+	sums                             []int64
+	verdicts                         []verdicts.Verdict
+	indexes                          []int
+	remaining                        []int
+	unasked                          []int
 	// asked is what came of asking about nodes in this search, by node index; askedNodes are those with a known verdict.
 	asked      []verdicts.Verdict
 	askedNodes []int

@@ -279,10 +279,6 @@ func (f *fixture) event() string {
 	}
 }
 
-func nominated(node string) func(*v1.Pod) {
-	return func(pod *v1.Pod) { pod.Status.NominatedNodeName = node }
-}
-
 // scripted is a plugin whose methods do what a test says; those left nil succeed.
 type scripted struct {
 	name    string

@@ -233,7 +233,7 @@ func remove(byName map[string][]int32, name string, nodeIndex int32) {
 	byName[name] = listed[:len(listed)-1]
 }
 
-// verdict is what Filter says of the node with an index. Shared tells whether pods on any node have one of the disks.
+// verdict is what Filter says of the node with an index. Shared reports whether pods on any node have one of the disks.
 func (t *nodeTable) verdict(nodeIndex int, ofPod *podRequest, shared bool, tooMany *fwk.Status) *fwk.Status {
 	record := &t.records[nodeIndex]
 	r := ofPod.on(record.csiNode)

@@ -129,9 +129,6 @@ type candidate struct {
 	affinity
 }
 
-// none reports whether no node can have any of the volumes, and there is no reason to fail.
-func (c *candidates) none() bool { return c.failure == nil && len(c.prebound)+len(c.free) == 0 }
-
 // suitable returns those of the volumes that will do for a claim on some node.
 func (pl *plugin) suitable(claim *v1.PersistentVolumeClaim, volumes []*v1.PersistentVolume) candidates {
 	var c candidates
