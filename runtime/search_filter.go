@@ -18,8 +18,9 @@ import (
 // filter brings the combined verdicts for this pod up to date, and finds out what they leave to be asked: the plugins that are
 // not part of them, and the nodes on which other pods are nominated to run.
 //
-// A plugin that is part of the combined verdicts is asked about nodes that one before it would reject, if that is not. Should it
-// fail, nothing is known of its failure without that: then all plugins are asked in their order.
+// Plugins that are part of the combined verdicts are asked about nodes that others would reject before them: plugins that are
+// not part of them, or any plugin because of nominated pods. If one fails, that may be on such a node, so all plugins are asked
+// again, in their order.
 func (s *cachedSearch) filter() (status *fwk.Status) {
 	calls := s.f.startExtensionPoint(s.ctx, MethodFilter, s.state, s.pod)
 	defer calls.end(&status)
@@ -27,8 +28,9 @@ func (s *cachedSearch) filter() (status *fwk.Status) {
 	s.askChangedNodes(&calls)
 	c.combinedKey, s.rest = s.f.appendFilterKeys(&calls, append(c.combinedKey[:0], keyOfCombinedVerdicts), s.state, s.pod)
 	s.plain = len(s.rest) > 0
+	s.nominated = s.nominatedNodes()
 	failure := s.combine()
-	if failure != nil && len(s.rest) > 0 && context.Cause(s.ctx) == nil {
+	if failure != nil && len(s.rest)+len(s.nominated) > 0 && context.Cause(s.ctx) == nil {
 		c.combinedKey, s.rest = c.combinedKey[:1], s.f.activeFilters(s.state)
 		failure = s.combine()
 	}
@@ -36,7 +38,6 @@ func (s *cachedSearch) filter() (status *fwk.Status) {
 		return failure
 	}
 	c.asked = verdicts.Extend(c.asked, s.nodes.IndexCount(), verdicts.Unknown)
-	s.nominated = s.nominatedNodes()
 	return s.filterNominated(verdicts.Accepted)
 }
 

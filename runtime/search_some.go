@@ -78,8 +78,8 @@ func (s *cachedSearch) chooseBestFirst(options SearchOptions) (choice Choice, fa
 		}
 	}
 	var nodeIndexes []int
-	plain := s.plain || len(others.perNode) > 0 || s.cache.plainPreScore
-	if !known && plain && options.Limit > 0 {
+	perNode := s.filtersPerNode() || len(others.perNode) > 0 || s.cache.plainPreScore
+	if !known && perNode && options.Limit > 0 {
 		nodeIndexes, failure = s.bestFirst(scores, options)
 	} else {
 		failure = s.askAll()
@@ -91,6 +91,11 @@ func (s *cachedSearch) chooseBestFirst(options SearchOptions) (choice Choice, fa
 	choice.Feasible = len(nodeIndexes)
 	choice.Node, failure = s.bestOf(scores, others, nodeIndexes, options.Pick)
 	return choice, failure
+}
+
+// filtersPerNode reports whether a Filter plugin must be asked about one node after the other.
+func (s *cachedSearch) filtersPerNode() bool {
+	return slices.ContainsFunc(s.rest, func(index int) bool { return s.cache.filters[index].batch == nil })
 }
 
 // firstFeasible returns so many nodes that take the pod, from another one on each time; fewer only if there are no more.

@@ -94,6 +94,22 @@ func TestPluginsThatFailOnNodesThatOthersReject(t *testing.T) {
 	}
 }
 
+// TestPluginsThatFailOnNodesWithNominatedPods has a plugin that fails on a node which a nominated pod leaves no room on.
+func TestPluginsThatFailOnNodesWithNominatedPods(t *testing.T) {
+	f := newFixtureWith(t, func(*Options) {}, picky{})
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	f.add(objects.Pod("important").Requests("cpu", "1").Priority(10).NominatedNode("n1").SchedulingGate("wait").Build())
+	f.nodeAdded(objects.Node("n2").Label("level", "1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	for i := range 4 {
+		name := fmt.Sprint("p", i)
+		f.add(objects.Pod(name).Requests("cpu", "100m").Build())
+		f.attempt()
+		if f.seen.bound[name] != "n2" {
+			t.Fatalf("pod %s is bound to %q, want n2", name, f.seen.bound[name])
+		}
+	}
+}
+
 func (c *comparison) search(pod *v1.Pod, options runtime.SearchOptions) runtime.Choice {
 	c.t.Helper()
 	ctx, state := c.t.Context(), framework.NewCycleState()
