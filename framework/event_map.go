@@ -23,8 +23,8 @@ import (
 // answers for an event that happens.
 type EventMap map[fwk.ClusterEvent]sets.Set[string]
 
-// Register adds a plugin to the given events. The resource Pod stands for the three kinds of pods that events tell
-// apart: assigned ones, other unscheduled ones, and the waiting pod itself.
+// Register records that a plugin waits for the given events. The resource Pod stands for the three kinds of pods that
+// events distinguish: assigned ones, other unscheduled ones, and the waiting pod itself.
 func (m EventMap) Register(plugin string, events ...fwk.ClusterEvent) {
 	for _, event := range events {
 		for _, key := range Unroll(event) {
@@ -36,8 +36,8 @@ func (m EventMap) Register(plugin string, events ...fwk.ClusterEvent) {
 	}
 }
 
-// Unroll returns the keys of an [EventMap] under which a registered event stands: itself without its label, or three
-// events for the resource Pod.
+// Unroll returns the [EventMap] keys for a registered event: the event without its label, or one for each kind of pod if
+// the resource is Pod.
 func Unroll(event fwk.ClusterEvent) []fwk.ClusterEvent {
 	event.CustomLabel = ""
 	if event.Resource != fwk.Pod {

@@ -47,10 +47,10 @@ type SnapshotData interface {
 	Data(key any, create func() any) any
 }
 
-// FilterKeyPlugin is an optional interface of Filter plugins whose answer about a node depends on a part of the pod and on
-// the node info, and on nothing else: no other node, no other object, no clock; of the node not on the heartbeat times of
-// conditions, the resource version or the managed fields. Their verdicts are cached, and only the nodes that changed are
-// asked about again, through the official Filter.
+// FilterKeyPlugin is an optional interface of Filter plugins whose answer about a node depends on a part of the pod and
+// on the node info, and on nothing else: no other node, no other object, no clock; nor, within the node, on the
+// heartbeat times of conditions, the resource version or the managed fields. Their verdicts are cached, and only the
+// nodes that changed are asked about again, through the official Filter.
 type FilterKeyPlugin interface {
 	fwk.FilterPlugin
 	// AppendFilterKey appends what Filter reads of the pod, such that pods with equal keys get equal answers, and

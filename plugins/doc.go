@@ -4,7 +4,7 @@
 // Package plugins holds the in-tree plugins, a package each, and the registry of them all.
 //
 // [NewInTreeRegistry] has every plugin that the default profile names. To use a plugin of one's own, add it to the
-// registry before building a framework from it; [Describe] tells what is in the registry of this version.
+// registry before building a framework from it; [Describe] says what is in the registry of this version.
 //
 // # The plugins
 //
@@ -12,8 +12,8 @@
 // decides, its constructor New, and which interfaces it implements), filter.go, score.go, events.go (the events that
 // requeue a pod that the plugin rejected, and their hints), sign.go (what the plugin reads of a pod), keys.go (the
 // keys by which its verdicts and scores are cached) and batch.go (the same verdicts and scores for many nodes at once), as
-// far as they apply. The comment of a plugin's package says in a few lines
-// where it runs, which arguments it takes, what wakes its pods, and what its answers depend on.
+// far as they apply. The comment of a plugin's package says in a few lines where it runs, which arguments it takes, what
+// wakes its pods, and what its answers depend on.
 //
 // Package preemption is no plugin, but what DefaultPreemption is made of, for plugins that preempt otherwise.
 //
@@ -29,7 +29,7 @@
 //
 // # Adding an in-tree plugin
 //
-// Besides its package, a new plugin has to be known in these places:
+// In addition to its package, a new plugin has to be known in these places:
 //
 //   - plugins/registry.go. A plugin that is missing there or in the default profile fails TestRegistryHasTheDefaultProfile.
 //   - profiles/default_plugins.go: its place in the default profile, and its weight.
@@ -38,7 +38,21 @@
 //     lists the plugins whose verdict on a node changes only with that node. One that is missing is asked more often.
 //   - test/parity/configurations.go and test/parity/profiles.go, if kube-scheduler has the plugin: they draw its arguments.
 //   - plugins/internal/gatedoff/gatedoff.go instead of registry.go, if its feature gate is off by default and it does nothing.
-//   - docs/differences.md, if it differs from that of kube-scheduler.
+//   - scheduler/trim.go, if it reads a field of pods that have a node, or a condition or kind of volume, that no plugin read
+//     before: rouse run keeps only what is listed there, so that the field reads as empty and nothing fails. The same list
+//     is in the comment of scheduler.InformerOptions and in docs/writing-a-plugin.md.
+//   - plugins/events_test.go (the events that each plugin registers, and the default profile by extension point) and
+//     profiles/intree_test.go (the extension points of each plugin), which have the expected lists.
+//   - app/internal/features/table.go, and app/run_gates.go, which acts on it, if a feature gate switches it.
+//   - README.md, the table under Status, and docs/differences.md, if it differs from that of kube-scheduler.
+//
+// If it reads or registers a kind of object that no plugin did before, this also has to be known in these places:
+//
+//   - framework/event_table.go, if changes of the kind wake pods: its informer and its actions. Kinds that are not there are
+//     registered as plural.version.group.
+//   - deploy/base/cluster_role.yaml: permission to list and watch it.
+//   - simulate/kinds.go, the kinds that matter to scheduling, and simulate/references.go, the resources that are asked of a
+//     cluster to simulate it; README.md and docs/inspecting.md have the same kubectl command. Tests compare them.
 //
 // # Concurrency
 //

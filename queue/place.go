@@ -159,7 +159,7 @@ func (q *Queue) observeMoves(moves []PodMove) {
 	}
 }
 
-// changed reports whether a move is one: the pod changed its pool, or has a rejector more.
+// changed reports whether a move changed anything: the pod changed pools or gained a rejector.
 func (m *PodMove) changed() bool { return m.From != m.To || m.NewRejector != "" }
 
 // observeMove needs readyMu.

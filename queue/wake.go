@@ -44,20 +44,19 @@ func (q *Queue) record(event clusterEvent, onlyFor types.UID) {
 	q.inFlight.record(event, onlyFor)
 }
 
-// wake takes waiting pods to the pools that their decision fields say, those first that have waited the longest in their
-// pool.
+// wake moves waiting pods to the pools that their decision fields name, those that have waited the longest first.
 func (q *Queue) wake(pods []*queuedPod, cause string) {
 	pods = q.unschedulable.inOrder(pods)
 	q.unschedulable.index.dropClasses(pods)
 	q.placeAll(pods, cause)
 }
 
-// wakeSearch finds the waiting pods that one event wakes. It notes the decision in each, and wakes none itself.
+// wakeSearch finds the waiting pods that one event wakes. It records the decision in each, and wakes none itself.
 type wakeSearch struct {
 	queue    *Queue
 	event    clusterEvent
 	preCheck func(*v1.Pod) bool
-	// woken has the pods for which a decision was noted.
+	// woken has the pods for which a decision was recorded.
 	woken []*queuedPod
 	cost  EventCost
 }
@@ -161,7 +160,7 @@ func (s *wakeSearch) runForPod(rejectedBy rejector, hint registeredHint, name ty
 	}
 }
 
-// note notes what the event does to a pod, unless a better decision is noted already.
+// note records what the event does to a pod, unless a better decision is already recorded.
 func (s *wakeSearch) note(pod *queuedPod, found decision) {
 	if found.strategy <= pod.decision.strategy || s.preCheck != nil && !s.preCheck(pod.Pod) {
 		return

@@ -18,8 +18,8 @@ import (
 // an extender turned down.
 const ExtenderName = "Extender"
 
-// canReject reports whether a pod may come to wait for a plugin. Failures at the other extension points are taken as
-// temporary, so that a pod is tried again without an event.
+// canReject reports whether a pod can be left waiting on this plugin. Failures at the other extension points are treated
+// as temporary, so that a pod is tried again without an event.
 func canReject(plugin fwk.Plugin) bool {
 	return extends[fwk.PreEnqueuePlugin](plugin) ||
 		extends[fwk.PreFilterPlugin](plugin) ||
@@ -28,7 +28,7 @@ func canReject(plugin fwk.Plugin) bool {
 		extends[fwk.PermitPlugin](plugin)
 }
 
-// eventsToRegister calls EventsToRegister.
+// eventsToRegister calls EventsToRegister, for NewFramework, which fills the event map with the result.
 func (f *Framework) eventsToRegister(ctx context.Context, extensions fwk.EnqueueExtensions) (events []fwk.ClusterEventWithHint, err error) {
 	ended := f.call(MethodEventsToRegister, f.identities[extensions.Name()], nil, func() {
 		events, err = extensions.EventsToRegister(ctx)

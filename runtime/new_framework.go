@@ -50,8 +50,8 @@ func NewFramework(ctx context.Context, registry Registry, profile *profiles.Prof
 		f.hints[plugin.Name()] = append(f.hints[plugin.Name()], f.recoverHints(plugin, events)...)
 	}
 	err := errors.Join(errs...)
-	if err == nil && profile != nil && !options.wireLater {
-		err = f.wire()
+	if err == nil && profile != nil && !options.deferExtensionPoints {
+		err = f.addToExtensionPoints()
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -96,8 +96,8 @@ func (f *Framework) instantiate(ctx context.Context, name string, factory Plugin
 	return plugin, nil
 }
 
-// wire puts the plugins at the extension points where the profile enables them.
-func (f *Framework) wire() error {
+// addToExtensionPoints puts the plugins at the extension points where the profile enables them.
+func (f *Framework) addToExtensionPoints() error {
 	points := extensionPoints()
 	resolved, err := f.profile.Resolve(func(plugin string, point profiles.ExtensionPoint) bool {
 		return points.extendedBy(f.instances[plugin], point)
@@ -113,8 +113,8 @@ func (f *Framework) wire() error {
 			}
 		}
 	}
-	f.wireSigning()
-	f.wireSearch()
+	f.collectSigners()
+	f.prepareSearch()
 	return f.setWeights(resolved.Points[profiles.Score])
 }
 

@@ -67,8 +67,8 @@ type Options struct {
 	waiting *waitingPods
 	preBind *podsInPreBind
 
-	// wireLater leaves it to NewProfiles to put the plugins at their extension points.
-	wireLater bool
+	// deferExtensionPoints leaves it to NewProfiles to put the plugins at their extension points.
+	deferExtensionPoints bool
 }
 
 // Clients is how plugins reach the API. They get the fields as they are; plugins that need one fail to be built, or

@@ -39,14 +39,14 @@ func NewProfiles(ctx context.Context, config *profiles.Configuration, registry R
 	if options.Parallelism == 0 {
 		options.Parallelism = int(config.Parallelism)
 	}
-	options.wireLater = true // when all plugins are built, because the profiles are checked against each other
+	options.deferExtensionPoints = true // when all plugins are built, because the profiles are checked against each other
 	built := Profiles{}
 	err := built.build(ctx, config, registry, options)
 	if err == nil {
 		_, err = config.Resolve(built.extends, built.has) // checks all profiles, and one against the other
 	}
 	if err == nil {
-		err = built.wire()
+		err = built.addToExtensionPoints()
 	}
 	if err != nil {
 		return nil, errors.Join(err, built.Close())
@@ -79,11 +79,11 @@ func (p Profiles) build(ctx context.Context, config *profiles.Configuration, reg
 	return errors.Join(errs...)
 }
 
-// wire puts the plugins of every profile at their extension points.
-func (p Profiles) wire() error {
+// addToExtensionPoints puts the plugins of every profile at their extension points.
+func (p Profiles) addToExtensionPoints() error {
 	var errs []error
 	for _, name := range p.names() {
-		if err := p[name].wire(); err != nil {
+		if err := p[name].addToExtensionPoints(); err != nil {
 			errs = append(errs, fmt.Errorf("creating profile for scheduler name %s: %w", name, err))
 		}
 	}

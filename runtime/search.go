@@ -30,7 +30,7 @@ type NominatedNodes interface {
 
 // SearchOptions say which nodes [Framework.Search] compares, and how it chooses among equals.
 type SearchOptions struct {
-	// Pick chooses one of several nodes that are equally good by its index. It must not be nil.
+	// Pick returns the index of one of count equally good nodes. It must not be nil.
 	Pick func(count int) int
 	// Sample is how many nodes that take the pod are enough (kube-scheduler: percentageOfNodesToScore); zero stands for all.
 	// They are the first ones from position Start of the snapshot's list on.
@@ -151,11 +151,11 @@ type cachedSearch struct {
 
 	combined    *combinedVerdicts
 	combinedKey []byte
-	// rest are the Filter plugins that are not part of the combined verdicts, as indexes in Framework.filter. Of them, plain
-	// reports whether some have no key.
-	rest      []int
-	plain     bool
-	nominated []nominatedNode
+	// rest are the Filter plugins that are not part of the combined verdicts, as indexes in Framework.filter. hasKeyless
+	// reports whether any of them has no key.
+	rest       []int
+	hasKeyless bool
+	nominated  []nominatedNode
 	// snapshotOnly reports whether some answers can be kept only about nodes as they are in the snapshot.
 	snapshotOnly bool
 	// filteredFurther reports whether remaining, instead of combined, has the nodes that take the pod.
@@ -167,8 +167,8 @@ type cachedSearch struct {
 	checked []checkedObject
 }
 
-// wireSearch finds out what the plugins offer.
-func (f *Framework) wireSearch() {
+// prepareSearch sets up the caches of Search, and records which optional interfaces the plugins implement.
+func (f *Framework) prepareSearch() {
 	c := &f.cache
 	c.store.Budget = f.options.VerdictCacheBytes
 	c.metrics, _ = f.options.Metrics.(VerdictCacheMetrics)
@@ -208,11 +208,11 @@ func (f *Framework) CanSearch() bool {
 // The status is nil or an Error. Searches of a framework run one at a time; the snapshot must not be updated meanwhile.
 func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Pod, options SearchOptions) (Choice, *fwk.Status) {
 	var choice Choice
-	status := f.searching(ctx, state, pod, func(s *cachedSearch) (failure *fwk.Status) {
+	status := f.withSearch(ctx, state, pod, func(s *cachedSearch) (failure *fwk.Status) {
 		switch {
 		case options.Sample > 0:
 			choice, failure = s.chooseFromSample(options)
-		case s.plain || len(s.nominated) > 0 || s.asksForNodes():
+		case s.hasKeyless || len(s.nominated) > 0 || s.asksForNodes():
 			choice, failure = s.chooseBestFirst(options)
 		default:
 			choice, failure = s.chooseFromAll(options)
@@ -258,7 +258,7 @@ func (s *cachedSearch) reject() (*framework.NodeToStatus, *fwk.Status) {
 func (f *Framework) Totals(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (map[string]int64, *framework.NodeToStatus, *fwk.Status) {
 	totals := map[string]int64{}
 	var rejections *framework.NodeToStatus
-	status := f.searching(ctx, state, pod, func(s *cachedSearch) *fwk.Status {
+	status := f.withSearch(ctx, state, pod, func(s *cachedSearch) *fwk.Status {
 		var failure *fwk.Status
 		if rejections, failure = s.reject(); failure != nil || s.feasible() == 0 {
 			return failure
@@ -283,9 +283,9 @@ func (f *Framework) Totals(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return totals, rejections, nil
 }
 
-// searching filters the nodes and calls do with what came of it. Where a plugin ends the goroutine in the midst of it, what
-// was known from searches before is forgotten, because some of it may be half done.
-func (f *Framework) searching(ctx context.Context, state fwk.CycleState, pod *v1.Pod, do func(*cachedSearch) *fwk.Status) *fwk.Status {
+// withSearch filters the nodes, then calls do. Where a plugin ends the goroutine meanwhile, what was known from
+// searches before is forgotten, because some of it may be half done.
+func (f *Framework) withSearch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, do func(*cachedSearch) *fwk.Status) *fwk.Status {
 	c := &f.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -27,7 +27,7 @@ func (s *cachedSearch) filter() (status *fwk.Status) {
 	c := s.cache
 	s.askChangedNodes(&calls)
 	c.combinedKey, s.rest = s.f.appendFilterKeys(&calls, append(c.combinedKey[:0], keyOfCombinedVerdicts), s.state, s.pod)
-	s.plain = len(s.rest) > 0
+	s.hasKeyless = len(s.rest) > 0
 	s.nominated = s.nominatedNodes()
 	failure := s.combine()
 	if failure != nil && len(s.rest)+len(s.nominated) > 0 && context.Cause(s.ctx) == nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// wireSigning collects the plugins that make up a pod's signature. Pods are signed only if everything that looks at
+// collectSigners collects the plugins that make up a pod's signature. Pods are signed only if everything that looks at
 // nodes for them signs what it reads of the pod, which extenders cannot.
-func (f *Framework) wireSigning() {
+func (f *Framework) collectSigners() {
 	looking := map[string]fwk.Plugin{}
 	collect(looking, f.preFilter)
 	collect(looking, f.filter)

@@ -12,13 +12,14 @@
 //
 // # Where a decision comes about
 //
-// An informer calls an event handler (event_handlers.go, pod_events.go, node_events.go), which updates the cache and calls
-// queue.Queue.Move. That wakes the pods that the event may help (queue/wake.go). [Scheduler.ScheduleOne] pops a pod and runs
-// the scheduling cycle (schedule_one.go): it updates the snapshot and looks for a node (find_node.go). By default the search
-// is runtime.Framework.Search, which filters and scores through cached verdicts and returns the best node. If the pod has a
-// nominated node, if PreFilter limits the nodes, with extenders, or with [Options.DisableVerdictCaches], every plugin is run
-// for every candidate instead, and select_node.go takes the best. The cache then assumes the pod on that node, Reserve and
-// Permit plugins run, and the pod is bound in the background (binding.go).
+// An informer calls an event handler (event_handlers.go, pod_events.go, node_events.go), which updates the cache and
+// calls queue.Queue.Move. That wakes the pods that the event may help (queue/wake.go). [Scheduler.ScheduleOne] pops a
+// pod and runs the scheduling cycle (schedule_one.go): it updates the snapshot and looks for a node (find_node.go). By
+// default the search is runtime.Framework.Search, which filters and scores through cached verdicts and returns the best
+// node. If the pod's nominated node fits, if PreFilter limits the nodes, with extenders, or with
+// [Features.DisableVerdictCaches], every plugin is run for every candidate instead, and select_node.go takes the best.
+// The cache then assumes the pod on that node, Reserve and Permit plugins run, and the pod is bound in the background
+// (binding.go).
 //
 // [New] builds a [Scheduler] on a client and an informer factory; [Scheduler.Run] runs it until its context ends.
 //

@@ -64,7 +64,7 @@ func (s *Scheduler) findNode(ctx context.Context, a *attempt) (string, *failure)
 // error or nil.
 func (s *Scheduler) bestNode(ctx context.Context, search *nodeSearch) (string, *fwk.Status) {
 	result, status, narrowing := search.profile.RunPreFilterPlugins(ctx, search.state, search.pod)
-	// A plugin that left nodes out counts as a rejector. As in kube-scheduler, the set is one with
+	// A plugin that left nodes out counts as a rejector. As in kube-scheduler, it is the same set as
 	// that of all rejectors: the reason of the nodes left out also names those that reject the nominated node.
 	search.diagnosis.UnschedulablePlugins = narrowing
 	if status.IsRejected() {

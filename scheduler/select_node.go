@@ -14,9 +14,9 @@ import (
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
-// selectNode returns the name of the feasible node with the highest score (kube-scheduler: prioritizeNodes and selectHost);
-// the seed decides among equals. By default runtime's Search chooses the node instead, see [Scheduler.searchVerdictCaches].
-// The status is an error or nil.
+// selectNode returns the name of the feasible node with the highest score (kube-scheduler: prioritizeNodes, and the end of
+// schedulePod); the seed decides among equals. By default runtime's Search chooses the node instead, see
+// [Scheduler.searchVerdictCaches]. The status is an error or nil.
 func (s *Scheduler) selectNode(ctx context.Context, search *nodeSearch, feasible []fwk.NodeInfo) (string, *fwk.Status) {
 	if len(feasible) == 1 {
 		return feasible[0].Node().Name, nil

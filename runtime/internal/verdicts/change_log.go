@@ -15,8 +15,8 @@ type ChangeLog struct {
 	base    int
 }
 
-// CatchUp enters what changed in the snapshot since the last call. Of changes long past only the fact is kept; see
-// Since.
+// CatchUp enters what changed in the snapshot since the last call. Old entries are dropped, and readers
+// that were behind them start over; see Since.
 func (l *ChangeLog) CatchUp(nodes framework.IndexedSnapshot) {
 	if l.nodes != nodes { // another cluster: whatever is known of the old one is out of date
 		l.nodes, l.generation = nodes, 0
