@@ -34,21 +34,21 @@ type PluginVerdicts struct {
 func NewPluginVerdicts() *PluginVerdicts { return &PluginVerdicts{position: -1} }
 
 // Sync makes room for all nodes and forgets the verdicts on nodes that changed.
-func (c *PluginVerdicts) Sync(log *ChangeLog) {
+func (v *PluginVerdicts) Sync(log *ChangeLog) {
 	count := log.nodes.IndexCount()
-	changed, ok := log.Since(c.position)
+	changed, ok := log.Since(v.position)
 	if !ok {
-		clear(c.ByNode)
+		clear(v.ByNode)
 	}
-	c.ByNode = Extend(c.ByNode, count, Unknown)
+	v.ByNode = Extend(v.ByNode, count, Unknown)
 	for _, nodeIndex := range changed {
-		c.ByNode[nodeIndex] = Unknown
+		v.ByNode[nodeIndex] = Unknown
 	}
-	c.position = log.End()
+	v.position = log.End()
 }
 
 // Bytes is the size of the verdicts.
-func (c *PluginVerdicts) Bytes() int { return 4 * cap(c.ByNode) }
+func (v *PluginVerdicts) Bytes() int { return 4 * cap(v.ByNode) }
 
 // PluginScores is the raw scores that one Score plugin gave the nodes, for all pods with one key.
 type PluginScores struct {
@@ -60,21 +60,21 @@ type PluginScores struct {
 func NewPluginScores() *PluginScores { return &PluginScores{position: -1} }
 
 // Sync makes room for all nodes and forgets the scores of nodes that changed.
-func (c *PluginScores) Sync(log *ChangeLog) {
+func (s *PluginScores) Sync(log *ChangeLog) {
 	count := log.nodes.IndexCount()
-	changed, ok := log.Since(c.position)
+	changed, ok := log.Since(s.position)
 	if !ok {
-		Fill(c.ByNode, UnknownScore)
+		Fill(s.ByNode, UnknownScore)
 	}
-	c.ByNode = Extend(c.ByNode, count, UnknownScore)
+	s.ByNode = Extend(s.ByNode, count, UnknownScore)
 	for _, nodeIndex := range changed {
-		c.ByNode[nodeIndex] = UnknownScore
+		s.ByNode[nodeIndex] = UnknownScore
 	}
-	c.position = log.End()
+	s.position = log.End()
 }
 
 // Bytes is the size of the scores.
-func (c *PluginScores) Bytes() int { return 8 * cap(c.ByNode) }
+func (s *PluginScores) Bytes() int { return 8 * cap(s.ByNode) }
 
 // Extend makes a slice longer, with a value in the new places; it never makes it shorter.
 func Extend[T any](s []T, length int, value T) []T {
