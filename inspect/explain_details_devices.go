@@ -6,27 +6,30 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	resourcehelper "k8s.io/component-helpers/resource"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
 
-	"github.com/rouse-scheduler/rouse/plugins/dynamicresources"
 	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 )
 
 // deviceDetails says of every request of the claims without devices how many devices of the class the node has that match
-// it, and how many of these are allocated, or tainted.
+// it, and how many of these are allocated, or tainted; and which claims have devices that the node cannot use.
 func deviceDetails(manager fwk.SharedDRAManager) detailer {
-	return func(about *subject, node fwk.NodeInfo, reasons []string) []string {
+	return func(about *subject, node fwk.NodeInfo, _ []string) []string {
 		own, ok := manager.(*devices.Manager)
-		if !ok || !slices.Contains(reasons, dynamicresources.ReasonCannotAllocate) {
+		if !ok || node == nil {
 			return nil
 		}
 		var details []string
@@ -36,15 +39,66 @@ func deviceDetails(manager fwk.SharedDRAManager) detailer {
 				continue
 			}
 			claim, err := own.ResourceClaims().Get(about.pod.Namespace, *name)
-			if err != nil || claim.Status.Allocation != nil {
+			if err != nil {
+				continue
+			}
+			if allocation := claim.Status.Allocation; allocation != nil {
+				if !usableOn(allocation, node.Node()) {
+					details = append(details, fmt.Sprintf("claim %s has devices that this node cannot use", claim.Name))
+				}
+				details = append(details, failedDevices(claim)...)
 				continue
 			}
 			for j := range claim.Spec.Devices.Requests {
 				details = append(details, requestDetails(own, &claim.Spec.Devices.Requests[j], node.Node())...)
 			}
 		}
-		return details
+		return append(details, extendedResourceDetails(own, about.pod, node)...)
 	}
+}
+
+// failedDevices names the devices of a claim that can't be bound, as their drivers say.
+func failedDevices(claim *resourceapi.ResourceClaim) (details []string) {
+	for _, result := range claim.Status.Allocation.Devices.Results {
+		for _, device := range claim.Status.Devices {
+			if device.Driver != result.Driver || device.Pool != result.Pool || device.Device != result.Device {
+				continue
+			}
+			for _, failure := range result.BindingFailureConditions {
+				if meta.IsStatusConditionTrue(device.Conditions, failure) {
+					details = append(details, fmt.Sprintf("claim %s has device %s/%s/%s, which reports %s", claim.Name, device.Driver, device.Pool, device.Device, failure))
+				}
+			}
+		}
+	}
+	return details
+}
+
+// usableOn reports whether the devices of an allocation can be used on a node.
+func usableOn(allocation *resourceapi.AllocationResult, node *v1.Node) bool {
+	if allocation.NodeSelector == nil {
+		return true
+	}
+	matches, err := nodeaffinity.NewLazyErrorNodeSelector(allocation.NodeSelector).Match(node)
+	return err == nil && matches
+}
+
+// extendedResourceDetails says the same of the extended resources that the pod asks for, the node does not offer, and a
+// class of devices serves.
+func extendedResourceDetails(manager *devices.Manager, pod *v1.Pod, node fwk.NodeInfo) (details []string) {
+	requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
+	for _, resource := range slices.Sorted(maps.Keys(requests)) {
+		class := manager.DeviceClassResolver().GetDeviceClass(resource)
+		if offered := node.Node().Status.Allocatable[resource]; !offered.IsZero() || class == nil {
+			continue
+		}
+		quantity := requests[resource]
+		wanted := &resourceapi.DeviceSubRequest{
+			DeviceClassName: class.Name, AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: quantity.Value(),
+		}
+		details = append(details, countDevices(manager, string(resource), wanted, node.Node()))
+	}
+	return details
 }
 
 func requestDetails(manager *devices.Manager, request *resourceapi.DeviceRequest, node *v1.Node) []string {

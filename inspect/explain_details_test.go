@@ -220,7 +220,7 @@ func TestProbeAgreesWithAttempts(t *testing.T) {
 					}
 					for _, rejection := range rejections {
 						blocker := describer.blocker(rejection)
-						if describer.details[blocker.Plugin] != nil && len(blocker.Details) == 0 && rejection.node != nil &&
+						if describer.details[blocker.Plugin] != nil && rejection.status.IsRejected() && len(blocker.Details) == 0 && rejection.node != nil &&
 							blocker.Reason != "node(s) had no available disk" {
 							t.Errorf("pod %s on node %s: nothing is known about %+v", pod.Name, judged.names[i], blocker)
 						}
