@@ -33,11 +33,10 @@ func (s *cachedSearch) nominatedNodes() []nominatedNode {
 	return nominated
 }
 
-// filterNominated asks all plugins about nodes for which other pods are nominated, with these pods on them, where the combined
-// verdict is the given one; FirstRejection stands for any rejection. Whether a node that is rejected without nominated pods is
-// rejected for another reason with them matters only if no node takes the pod. The verdicts are cached if those of all
-// plugins are: among 5,000 nodes, a hundred of them nominated, a decision takes a third of the time (BenchmarkSearch).
-func (s *cachedSearch) filterNominated(combined verdicts.Verdict) *fwk.Status {
+// filterNominated asks all plugins about the nodes for which other pods are nominated, with these pods on them, also where the
+// combined verdict is a rejection: with the pods the reason may be another one, or a plugin may fail. The verdicts are cached if
+// those of all plugins are: among 5,000 nodes, a hundred of them nominated, a decision takes a third of the time (BenchmarkSearch).
+func (s *cachedSearch) filterNominated() *fwk.Status {
 	if len(s.nominated) == 0 {
 		return nil
 	}
@@ -46,9 +45,6 @@ func (s *cachedSearch) filterNominated(combined verdicts.Verdict) *fwk.Status {
 		cached = s.nominatedVerdicts()
 	}
 	for _, node := range s.nominated {
-		if min(s.combined.verdicts[node.index], verdicts.FirstRejection) != combined {
-			continue
-		}
 		v, known := cached.Get(node.index, node.pods)
 		if !known {
 			status := s.f.RunFilterPluginsWithNominatedPods(s.ctx, s.state, s.pod, s.nodes.NodeAt(node.index))

@@ -156,6 +156,8 @@ type cachedSearch struct {
 	rest       []int
 	hasKeyless bool
 	nominated  []nominatedNode
+	// failed reports that a plugin failed that is part of the combined verdicts, so that rest has all plugins.
+	failed bool
 	// snapshotOnly reports whether some answers can be kept only about nodes as they are in the snapshot.
 	snapshotOnly bool
 	// filteredFurther reports whether remaining, instead of combined, has the nodes that take the pod.
@@ -212,7 +214,7 @@ func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		switch {
 		case options.Sample > 0:
 			choice, failure = s.chooseFromSample(options)
-		case s.hasKeyless || len(s.nominated) > 0 || s.asksForNodes():
+		case s.mayAskFew() && (s.hasKeyless || len(s.nominated) > 0 || s.asksForNodes()):
 			choice, failure = s.chooseBestFirst(options)
 		default:
 			choice, failure = s.chooseFromAll(options)

@@ -31,14 +31,14 @@ func (s *cachedSearch) filter() (status *fwk.Status) {
 	s.nominated = s.nominatedNodes()
 	failure := s.combine()
 	if failure != nil && len(s.rest)+len(s.nominated) > 0 && context.Cause(s.ctx) == nil {
-		c.combinedKey, s.rest = c.combinedKey[:1], s.f.activeFilters(s.state)
+		c.combinedKey, s.rest, s.failed = c.combinedKey[:1], s.f.activeFilters(s.state), true
 		failure = s.combine()
 	}
 	if failure != nil {
 		return failure
 	}
 	c.asked = verdicts.Extend(c.asked, s.nodes.IndexCount(), verdicts.Unknown)
-	return s.filterNominated(verdicts.Accepted)
+	return s.filterNominated()
 }
 
 // combine brings the combined verdicts of the plugins in the key up to date, except for those that it moves to the rest.

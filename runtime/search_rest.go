@@ -127,9 +127,6 @@ func (s *cachedSearch) explain() *fwk.Status {
 		s.verdicts = s.combined.verdicts
 		return nil
 	}
-	if failure := s.filterNominated(verdicts.FirstRejection); failure != nil {
-		return failure
-	}
 	c.verdicts = append(c.verdicts[:0], s.combined.verdicts...)
 	s.verdicts = c.verdicts
 	for _, nodeIndex := range c.askedNodes {

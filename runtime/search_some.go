@@ -52,6 +52,14 @@ func (s *cachedSearch) asksForNodes() bool {
 	return s.cache.plainPreScore || slices.ContainsFunc(s.cache.scorers, func(role scorerRole) bool { return role.plain() })
 }
 
+// mayAskFew reports whether it does not matter if a Filter plugin would fail on a node that it need not be asked about. With
+// in-tree plugins alone the attempt then fails, as in kube-scheduler; those that evaluate many nodes in one call never fail.
+func (s *cachedSearch) mayAskFew() bool {
+	return !s.failed && !slices.ContainsFunc(s.rest, func(index int) bool {
+		return s.cache.filters[index].batch == nil && !s.f.filter[index].outOfTree
+	})
+}
+
 // chooseBestFirst looks at nodes in the order of their known scores, where plugins must be asked about nodes that are not
 // known to reject the pod: Filter plugins until a node takes the pod whose score none can surpass, Score plugins about as
 // many nodes as the options say.
