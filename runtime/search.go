@@ -232,6 +232,11 @@ func (s *cachedSearch) chooseFromAll(options SearchOptions) (choice Choice, fail
 	if failure := s.askAll(); failure != nil {
 		return choice, failure
 	}
+	if !s.mayAskFew() && s.combined.accepted < s.nodes.NodeCount() { // a plugin may fail on a node that one after it rejects
+		if failure := s.explain(); failure != nil {
+			return choice, failure
+		}
+	}
 	choice.Feasible = s.feasible()
 	switch choice.Feasible {
 	case 0:

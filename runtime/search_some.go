@@ -8,6 +8,7 @@ import (
 
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/runtime/internal/verdicts"
 )
 
@@ -53,10 +54,12 @@ func (s *cachedSearch) asksForNodes() bool {
 }
 
 // mayAskFew reports whether it does not matter if a Filter plugin would fail on a node that it need not be asked about. With
-// in-tree plugins alone the attempt then fails, as in kube-scheduler; those that evaluate many nodes in one call never fail.
+// in-tree plugins alone the attempt then fails, as in kube-scheduler; those that keep counts of all nodes, which are
+// [framework.ScoreAllPlugin], fail on none.
 func (s *cachedSearch) mayAskFew() bool {
 	return !s.failed && !slices.ContainsFunc(s.rest, func(index int) bool {
-		return s.cache.filters[index].batch == nil && !s.f.filter[index].outOfTree
+		_, counts := s.f.filter[index].plugin.(framework.ScoreAllPlugin)
+		return !counts && !s.f.filter[index].outOfTree
 	})
 }
 
