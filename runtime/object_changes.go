@@ -43,8 +43,12 @@ func checkNode(node *v1.Node) checkedObject {
 	return checkedObject{node: node, nodeBefore: node.DeepCopy()}
 }
 
-// checkedObjects returns what a plugin must leave as it is while it is asked about nodes: the pod, a node of the snapshot, and one
-// of those nodes. The first two are copied once for a search; the next search has the next node of the snapshot.
+// fewNodes is how many nodes are all checked.
+const fewNodes = 4
+
+// checkedObjects returns what a plugin must leave as it is while it is asked about nodes: the pod, a node of the snapshot, and
+// those nodes if they are few, otherwise one of them. The first two are copied once for a search; the next search has the next
+// node of the snapshot.
 func (s *cachedSearch) checkedObjects(nodeIndexes []int) []checkedObject {
 	c := s.cache
 	if s.checked == nil {
@@ -56,6 +60,13 @@ func (s *cachedSearch) checkedObjects(nodeIndexes []int) []checkedObject {
 	}
 	if len(nodeIndexes) == 0 {
 		return s.checked
+	}
+	if len(nodeIndexes) <= fewNodes {
+		checked := slices.Clip(s.checked)
+		for _, nodeIndex := range nodeIndexes {
+			checked = s.appendNode(checked, nodeIndex)
+		}
+		return checked
 	}
 	c.checkedPass++
 	return s.appendNode(slices.Clip(s.checked), nodeIndexes[c.checkedPass%len(nodeIndexes)])
