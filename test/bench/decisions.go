@@ -120,15 +120,20 @@ func measureDecisions(ctx context.Context, m *meter, d decider, nodes []*v1.Node
 	for _, pod := range pods {
 		d.enqueue(ctx, pod)
 	}
-	for range warmUpPods {
-		if err := d.decide(ctx); err != nil {
+	return measureEach(m, warmUpPods, len(pods), func() error { return d.decide(ctx) })
+}
+
+// measureEach makes so many decisions, or as many as it can in the time of a run. The first ones warm up.
+func measureEach(m *meter, warmUp, count int, decide func() error) (Sample, error) {
+	for range warmUp {
+		if err := decide(); err != nil {
 			return nil, err
 		}
 	}
 	decided := 0
 	m.start()
-	for decided < len(pods)-warmUpPods && m.elapsed() < decisionsDuration*time.Duration(m.times()) {
-		if err := d.decide(ctx); err != nil {
+	for decided < count-warmUp && m.elapsed() < decisionsDuration*time.Duration(m.times()) {
+		if err := decide(); err != nil {
 			return nil, err
 		}
 		decided++

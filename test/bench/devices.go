@@ -5,19 +5,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
-	clientset "k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
-	clientcache "k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/scheduler"
 	"github.com/rouse-scheduler/rouse/test/bench/objects"
 )
 
@@ -168,18 +164,7 @@ func (c *deviceCluster) measure(ctx context.Context, m *meter, d deviceDecider) 
 		decided++
 		return d.decide(ctx)
 	}
-	for range warmUpPods {
-		if err := decide(); err != nil {
-			return nil, err
-		}
-	}
-	m.start()
-	for decided < len(c.pods) && m.elapsed() < decisionsDuration*time.Duration(m.times()) {
-		if err := decide(); err != nil {
-			return nil, err
-		}
-	}
-	return m.stop(decided - warmUpPods), nil
+	return measureEach(m, warmUpPods, len(c.pods), decide)
 }
 
 // informers has a factory deliver the objects, and returns what tells the handlers of them.
@@ -190,45 +175,16 @@ func (c *deviceCluster) informers(factory informers.SharedInformerFactory) (deli
 	factory.InformerFor(&resourceapi.ResourceSlice{}, slices.instead)
 	factory.InformerFor(&resourceapi.DeviceClass{}, classes.instead)
 	return func() error {
-		for _, class := range c.classes {
-			if err := classes.add(class); err != nil {
-				return err
-			}
-		}
-		for _, slice := range c.slices {
-			if err := slices.add(slice); err != nil {
-				return err
-			}
-		}
-		for _, claim := range c.claims {
-			if err := claims.add(claim); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(addAll(classes, c.classes), addAll(slices, c.slices), addAll(claims, c.claims))
 	}
 }
 
 func newRouseForDevices(ctx context.Context, cluster *deviceCluster) (deviceDecider, error) {
-	client := fake.NewClientset()
-	factory := scheduler.NewInformerFactoryWith(client, scheduler.InformerOptions{TrimPods: true})
-	deliver := cluster.informers(factory)
-	d, err := newRouseDeciderOn(ctx, settings{}, client, factory)
-	if err != nil {
-		return nil, err
-	}
-	return d, deliver()
+	return newRouseFor(ctx, cluster)
 }
 
 func newKubeSchedulerForDevices(ctx context.Context, cluster *deviceCluster) (deviceDecider, error) {
-	client := fake.NewClientset()
-	factory := informers.NewSharedInformerFactory(client, 0)
-	deliver := cluster.informers(factory)
-	d, err := newKubeSchedulerDeciderOn(ctx, settings{}, client, factory)
-	if err != nil {
-		return nil, err
-	}
-	return d, deliver()
+	return newKubeSchedulerFor(ctx, cluster)
 }
 
 func (d *rouseDecider) handle() fwk.Handle { return d.Profiles()[v1.DefaultSchedulerName] }
@@ -252,20 +208,4 @@ func (d *kubeSchedulerDecider) end(pod *v1.Pod, claim types.UID) error {
 // giveBack ends the allocation of a claim that was reserved and not written.
 func giveBack(handle fwk.Handle, claim types.UID) {
 	handle.SharedDRAManager().ResourceClaims().MaybeRemoveClaimPendingAllocation(claim, true)
-}
-
-// instead makes a factory use the informer in place of its own.
-func (w *watched) instead(clientset.Interface, time.Duration) clientcache.SharedIndexInformer {
-	return w
-}
-
-// add stores an object and tells the handlers of it.
-func (w *watched) add(object any) error {
-	if err := w.GetIndexer().Add(object); err != nil {
-		return err
-	}
-	for _, handler := range w.handlers {
-		handler.OnAdd(object, true)
-	}
-	return nil
 }

@@ -9,15 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	clientcache "k8s.io/client-go/tools/cache"
 )
 
 // memoryAPI is as much of an API server as a scheduler writes to: pods can be bound, deleted, and have their status
@@ -50,39 +47,14 @@ type goal struct {
 	done    chan struct{}
 }
 
-// watched is an informer that is told what there is, in place of a connection to a server.
-type watched struct {
-	clientcache.SharedIndexInformer
-	handlers []clientcache.ResourceEventHandler
-}
-
-func newWatched(object apiruntime.Object) *watched {
-	return &watched{SharedIndexInformer: clientcache.NewSharedIndexInformer(&clientcache.ListWatch{}, object, 0,
-		clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc})}
-}
-
-// AddEventHandler implements clientcache.SharedInformer.
-func (w *watched) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
-	w.handlers = append(w.handlers, handler)
-	return w.SharedIndexInformer.AddEventHandler(handler)
-}
-
-// AddEventHandlerWithOptions implements clientcache.SharedInformer.
-func (w *watched) AddEventHandlerWithOptions(
-	handler clientcache.ResourceEventHandler, options clientcache.HandlerOptions,
-) (clientcache.ResourceEventHandlerRegistration, error) {
-	w.handlers = append(w.handlers, handler)
-	return w.SharedIndexInformer.AddEventHandlerWithOptions(handler, options)
-}
-
 // newMemoryAPI returns an API without nodes and pods.
 func newMemoryAPI() *memoryAPI {
 	a := &memoryAPI{pods: newWatched(&v1.Pod{}), nodes: newWatched(&v1.Node{}), current: map[string]*v1.Pod{}}
 	a.more = sync.NewCond(&a.mu)
 	a.client = &memoryClient{Clientset: fake.NewClientset(), api: a}
 	a.informers = informers.NewSharedInformerFactory(a.client, 0)
-	a.informers.InformerFor(&v1.Pod{}, func(clientset.Interface, time.Duration) clientcache.SharedIndexInformer { return a.pods })
-	a.informers.InformerFor(&v1.Node{}, func(clientset.Interface, time.Duration) clientcache.SharedIndexInformer { return a.nodes })
+	a.informers.InformerFor(&v1.Pod{}, a.pods.instead)
+	a.informers.InformerFor(&v1.Node{}, a.nodes.instead)
 	return a
 }
 

@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -125,18 +124,5 @@ func measureNeighbours(ctx context.Context, m *meter, d decider, cluster *object
 		incoming[i] = cluster.Incoming(i)
 		d.enqueue(ctx, incoming[i])
 	}
-	for range warmUpPods {
-		if err := d.decide(ctx); err != nil {
-			return nil, err
-		}
-	}
-	decided := 0
-	m.start()
-	for decided < count-warmUpPods && m.elapsed() < decisionsDuration*time.Duration(m.times()) {
-		if err := d.decide(ctx); err != nil {
-			return nil, err
-		}
-		decided++
-	}
-	return m.stop(decided), nil
+	return measureEach(m, warmUpPods, count, func() error { return d.decide(ctx) })
 }

@@ -62,7 +62,7 @@ func (c *profileCase) work(size int) work {
 				return nil, err
 			}
 			defer d.close()
-			pods := objects.Pods(2*max(c.shapes, 1)+warmUpPods+decisionsPerRun*m.times(), objects.Basic, false)
+			pods := objects.Pods(c.warmUp()+decisionsPerRun*m.times(), objects.Basic, false)
 			for i, pod := range pods {
 				if c.shapes > 0 {
 					memory := resource.NewQuantity(int64(1+i%c.shapes)<<20, resource.BinarySI)
@@ -82,7 +82,10 @@ func (c *profileCase) work(size int) work {
 	}
 }
 
-// measure places the pods one after the other. In the time before, every shape comes twice.
+// warmUp is how many decisions warm up: every shape comes twice.
+func (c *profileCase) warmUp() int { return 2*max(c.shapes, 1) + warmUpPods }
+
+// measure places the pods one after the other.
 func (c *profileCase) measure(ctx context.Context, m *meter, d decider, nodes []*v1.Node, pods []*v1.Pod) (Sample, error) {
 	if err := d.addNodes(nodes); err != nil {
 		return nil, fmt.Errorf("adding nodes: %w", err)
@@ -108,21 +111,7 @@ func (c *profileCase) measure(ctx context.Context, m *meter, d decider, nodes []
 		}
 		return d.decide(ctx)
 	}
-	warmUp := 2*max(c.shapes, 1) + warmUpPods
-	for range warmUp {
-		if err := decide(); err != nil {
-			return nil, err
-		}
-	}
-	decided := 0
-	m.start()
-	for decided < len(pods)-warmUp && m.elapsed() < decisionsDuration*time.Duration(m.times()) {
-		if err := decide(); err != nil {
-			return nil, err
-		}
-		decided++
-	}
-	return m.stop(decided), nil
+	return measureEach(m, c.warmUp(), len(pods), decide)
 }
 
 // heartbeat returns a node as its kubelet reports it every few minutes: with a later time in its Ready condition.

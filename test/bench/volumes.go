@@ -5,15 +5,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/rouse-scheduler/rouse/scheduler"
 	"github.com/rouse-scheduler/rouse/test/bench/objects"
 )
 
@@ -155,18 +153,7 @@ func (c *volumeCluster) measure(ctx context.Context, m *meter, d decider) (Sampl
 		}
 		return nil
 	}
-	for range warmUpPods {
-		if err := decide(); err != nil {
-			return nil, err
-		}
-	}
-	m.start()
-	for decided < len(c.pods) && m.elapsed() < decisionsDuration*time.Duration(m.times()) {
-		if err := decide(); err != nil {
-			return nil, err
-		}
-	}
-	return m.stop(decided - warmUpPods), nil
+	return measureEach(m, warmUpPods, len(c.pods), decide)
 }
 
 // bind has the claim of a pod bound, and its volume attached to the node of the pod.
@@ -205,62 +192,15 @@ func (c *volumeCluster) informers(factory informers.SharedInformerFactory) (deli
 	factory.InformerFor(&v1.PersistentVolume{}, c.volumeInformer.instead)
 	factory.InformerFor(&storagev1.VolumeAttachment{}, c.attachmentInformer.instead)
 	return func() error {
-		if err := classes.add(objects.StorageClass(c.shape)); err != nil {
-			return err
-		}
-		for _, csiNode := range c.csiNodes {
-			if err := csiNodes.add(csiNode); err != nil {
-				return err
-			}
-		}
-		for _, volume := range c.volumes {
-			if err := c.volumeInformer.add(volume); err != nil {
-				return err
-			}
-		}
-		for _, claim := range c.claims {
-			if err := c.claimInformer.add(claim); err != nil {
-				return err
-			}
-		}
-		for _, attachment := range c.attachments {
-			if err := c.attachmentInformer.add(attachment); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(classes.add(objects.StorageClass(c.shape)), addAll(csiNodes, c.csiNodes), addAll(c.volumeInformer, c.volumes),
+			addAll(c.claimInformer, c.claims), addAll(c.attachmentInformer, c.attachments))
 	}
 }
 
 func newRouseForVolumes(ctx context.Context, cluster *volumeCluster) (decider, error) {
-	client := fake.NewClientset()
-	factory := scheduler.NewInformerFactoryWith(client, scheduler.InformerOptions{TrimPods: true})
-	deliver := cluster.informers(factory)
-	d, err := newRouseDeciderOn(ctx, settings{}, client, factory)
-	if err != nil {
-		return nil, err
-	}
-	return d, deliver()
+	return newRouseFor(ctx, cluster)
 }
 
 func newKubeSchedulerForVolumes(ctx context.Context, cluster *volumeCluster) (decider, error) {
-	client := fake.NewClientset()
-	factory := informers.NewSharedInformerFactory(client, 0)
-	deliver := cluster.informers(factory)
-	d, err := newKubeSchedulerDeciderOn(ctx, settings{}, client, factory)
-	if err != nil {
-		return nil, err
-	}
-	return d, deliver()
-}
-
-// update stores another version of an object and tells the handlers of it.
-func (w *watched) update(old, object any) error {
-	if err := w.GetIndexer().Update(object); err != nil {
-		return err
-	}
-	for _, handler := range w.handlers {
-		handler.OnUpdate(old, object)
-	}
-	return nil
+	return newKubeSchedulerFor(ctx, cluster)
 }
