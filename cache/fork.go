@@ -37,11 +37,17 @@ type Fork struct {
 	claims  map[string]int
 
 	mu    sync.Mutex
-	lists *forkLists // guarded by mu; nil until they are asked for
+	lists forkLists // guarded by mu
 }
 
-// forkLists are the lists of a fork.
-type forkLists struct{ all, affinity, antiAffinity []fwk.NodeInfo }
+// forkLists are the lists of a fork that were asked for; nil the others.
+type forkLists struct {
+	all    []fwk.NodeInfo
+	byPods *listsByPods
+}
+
+// listsByPods are the nodes with a pod that has affinity or anti-affinity, or required anti-affinity.
+type listsByPods struct{ affinity, antiAffinity []fwk.NodeInfo }
 
 // Fork returns a fork of the snapshot.
 func (s *Snapshot) Fork() *Fork { return &Fork{snapshot: s} }
@@ -87,7 +93,7 @@ func (f *Fork) writable(nodeName string) (*framework.NodeInfo, error) {
 func (f *Fork) forgetLists() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lists = nil
+	f.lists = forkLists{}
 }
 
 func (f *Fork) find(nodeName string) (*framework.NodeInfo, error) {
@@ -139,16 +145,25 @@ func (f *Fork) Get(nodeName string) (fwk.NodeInfo, error) {
 	return node, nil
 }
 
-// List implements fwk.NodeInfoLister, in the order of [Snapshot.List]. It never fails.
-func (f *Fork) List() ([]fwk.NodeInfo, error) { return f.listed().all, nil }
+// List implements fwk.NodeInfoLister, in the order of [Snapshot.List]. It never fails, and reads none of the nodes.
+func (f *Fork) List() ([]fwk.NodeInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lists.all == nil {
+		f.lists.all, _ = f.nodes()
+	}
+	return f.lists.all, nil
+}
 
 // HavePodsWithAffinityList implements fwk.NodeInfoLister, as [Snapshot.HavePodsWithAffinityList].
-func (f *Fork) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return f.listed().affinity, nil }
+func (f *Fork) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
+	return f.listedByPods().affinity, nil
+}
 
 // HavePodsWithRequiredAntiAffinityList implements fwk.NodeInfoLister, as
 // [Snapshot.HavePodsWithRequiredAntiAffinityList].
 func (f *Fork) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
-	return f.listed().antiAffinity, nil
+	return f.listedByPods().antiAffinity, nil
 }
 
 // HavePodsWithRequiredNonHostScopedAntiAffinityList implements fwk.NodeInfoLister. It is always empty, as that of the
@@ -157,32 +172,35 @@ func (f *Fork) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeIn
 	return nil, nil
 }
 
-// listed returns the lists, making them if need be.
-func (f *Fork) listed() *forkLists {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.lists == nil {
-		f.lists = f.makeLists()
-	}
-	return f.lists
-}
-
-// rebuildLists makes lists that belong to the fork alone, so that what callers do to those of others does not matter.
-func (f *Fork) makeLists() *forkLists {
+// nodes returns a list of all nodes, and whether any of them is not as in the snapshot. The list belongs to the fork alone, so
+// that what callers do to those of others does not matter.
+func (f *Fork) nodes() (nodes []fwk.NodeInfo, changed bool) {
 	s := f.snapshot
-	lists := &forkLists{all: slices.Clone(s.list.nodes)}
-	changed := false
+	nodes = slices.Clone(s.list.nodes)
 	for _, fork := range slices.Backward(f.ancestry()) {
 		for name, node := range fork.changed {
-			lists.all[s.byName[name].position] = node
+			nodes[s.byName[name].position] = node
 			changed = true
 		}
 	}
+	return nodes, changed
+}
+
+// listedByPods returns the nodes that have certain pods, making the lists if need be.
+func (f *Fork) listedByPods() *listsByPods {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lists.byPods != nil {
+		return f.lists.byPods
+	}
+	f.lists.byPods = &listsByPods{}
+	lists, s := f.lists.byPods, f.snapshot
+	nodes, changed := f.nodes()
 	if !changed {
 		lists.affinity, lists.antiAffinity = slices.Clone(s.affinity.nodes.nodes), slices.Clone(s.antiAffinity.nodes.nodes)
 		return lists
 	}
-	for _, node := range lists.all {
+	for _, node := range nodes {
 		if len(framework.View(node).PodsWithAffinity()) > 0 {
 			lists.affinity = append(lists.affinity, node)
 		}

@@ -118,10 +118,8 @@ func (n mutableNodes) Get(nodeName string) (fwk.NodeInfo, error) {
 	return node, nil
 }
 
-// lists returns all lists, of nodes that are the session's own.
-func (n mutableNodes) lists() *forkLists {
-	n.session.mu.Lock()
-	defer n.session.mu.Unlock()
+// complete has all nodes be the session's own, and returns its fork. It needs mu.
+func (n mutableNodes) complete() *Fork {
 	fork := n.session.fork
 	if !n.session.complete {
 		for name := range fork.snapshot.byName {
@@ -129,20 +127,28 @@ func (n mutableNodes) lists() *forkLists {
 		}
 		n.session.complete = true
 	}
-	return fork.listed()
+	return fork
 }
 
-// List implements fwk.NodeInfoLister.
-func (n mutableNodes) List() ([]fwk.NodeInfo, error) { return n.lists().all, nil }
+// List implements fwk.NodeInfoLister. It may be called while other goroutines change nodes of the session.
+func (n mutableNodes) List() ([]fwk.NodeInfo, error) {
+	n.session.mu.Lock()
+	defer n.session.mu.Unlock()
+	return n.complete().List()
+}
 
-// HavePodsWithAffinityList implements fwk.NodeInfoLister.
+// HavePodsWithAffinityList implements fwk.NodeInfoLister. It reads all nodes.
 func (n mutableNodes) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
-	return n.lists().affinity, nil
+	n.session.mu.Lock()
+	defer n.session.mu.Unlock()
+	return n.complete().HavePodsWithAffinityList()
 }
 
-// HavePodsWithRequiredAntiAffinityList implements fwk.NodeInfoLister.
+// HavePodsWithRequiredAntiAffinityList implements fwk.NodeInfoLister. It reads all nodes.
 func (n mutableNodes) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
-	return n.lists().antiAffinity, nil
+	n.session.mu.Lock()
+	defer n.session.mu.Unlock()
+	return n.complete().HavePodsWithRequiredAntiAffinityList()
 }
 
 // HavePodsWithRequiredNonHostScopedAntiAffinityList implements fwk.NodeInfoLister. It is always empty, as that of the
