@@ -149,8 +149,10 @@ func schedule(ctx context.Context, o *options.Options, config *profiles.Configur
 // unreadableError is about a file that a scheduler needs, such as a kubeconfig or a certificate.
 type unreadableError struct{ err error }
 
+// Error implements error.
 func (e *unreadableError) Error() string { return e.err.Error() }
 
+// Unwrap returns why the file cannot be read.
 func (e *unreadableError) Unwrap() error { return e.err }
 
 // notRunning logs why the scheduler cannot run, or does not any more. The exit code says that it did not do its work; for

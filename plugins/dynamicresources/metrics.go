@@ -21,11 +21,14 @@ type Metrics interface {
 	DevicesBound(profile string, drivers []string, outcome string, waited time.Duration)
 }
 
-// noMetrics measures nothing.
-type noMetrics struct{}
+// nopMetrics measures nothing.
+type nopMetrics struct{}
 
-func (noMetrics) ClaimCreated(error)                                   {}
-func (noMetrics) DevicesBound(string, []string, string, time.Duration) {}
+// ClaimCreated implements Metrics.
+func (nopMetrics) ClaimCreated(error) {}
+
+// DevicesBound implements Metrics.
+func (nopMetrics) DevicesBound(string, []string, string, time.Duration) {}
 
 // metricsOf returns the metrics of a framework, as far as they are about devices. Other frameworks than this module's have
 // none.
@@ -35,5 +38,5 @@ func metricsOf(handle fwk.Handle) Metrics {
 			return metrics
 		}
 	}
-	return noMetrics{}
+	return nopMetrics{}
 }

@@ -239,7 +239,7 @@ func TestReservationSaysSinceWhenDevicesAreAllocated(t *testing.T) {
 		if status := w.PreBind(t.Context(), state, pod, "n1"); !strings.Contains(status.Message(), "device binding timeout") {
 			t.Errorf("got %v, want a timeout", status)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // of the bubble: times in the API are whole seconds
 		_, status := w.filter(podOf("second", claim.Name))
 		fixture.CheckStatus(t, status, rejected(reasonUnavailable))
 	})

@@ -25,8 +25,13 @@ type Metrics interface {
 // nopMetrics measures nothing.
 type nopMetrics struct{}
 
-func (nopMetrics) PreemptionAttempted()               {}
-func (nopMetrics) VictimsChosen(int)                  {}
+// PreemptionAttempted implements Metrics.
+func (nopMetrics) PreemptionAttempted() {}
+
+// VictimsChosen implements Metrics.
+func (nopMetrics) VictimsChosen(int) {}
+
+// EvictionEnded implements Metrics.
 func (nopMetrics) EvictionEnded(error, time.Duration) {}
 
 // metricsOf returns the metrics of the handle, as far as they are about preemption, or metrics that measure nothing.

@@ -30,6 +30,7 @@ const (
 // nopMetrics measures nothing.
 type nopMetrics struct{}
 
+// StageFailed implements Metrics.
 func (nopMetrics) StageFailed(string) {}
 
 // metricsOf returns the metrics of a framework, as far as they are about volumes. Other frameworks than this module's

@@ -8,6 +8,7 @@ package verdicts
 
 import (
 	"math"
+	"reflect"
 	"slices"
 )
 
@@ -25,56 +26,40 @@ const (
 const UnknownScore = math.MinInt64
 
 // PluginVerdicts is what one Filter plugin said about the nodes, for all pods with one key.
-type PluginVerdicts struct {
-	ByNode   []Verdict // by node index
-	position int       // in the change log
-}
-
-// NewPluginVerdicts returns verdicts that are all unknown.
-func NewPluginVerdicts() *PluginVerdicts { return &PluginVerdicts{position: -1} }
-
-// Sync makes room for all nodes and forgets the verdicts on nodes that changed.
-func (v *PluginVerdicts) Sync(log *ChangeLog) {
-	count := log.nodes.IndexCount()
-	changed, ok := log.Since(v.position)
-	if !ok {
-		clear(v.ByNode)
-	}
-	v.ByNode = Extend(v.ByNode, count, Unknown)
-	for _, nodeIndex := range changed {
-		v.ByNode[nodeIndex] = Unknown
-	}
-	v.position = log.End()
-}
-
-// Bytes is the size of the verdicts.
-func (v *PluginVerdicts) Bytes() int { return 4 * cap(v.ByNode) }
+type PluginVerdicts = byNode[Verdict]
 
 // PluginScores is the raw scores that one Score plugin gave the nodes, for all pods with one key.
-type PluginScores struct {
-	ByNode   []int64 // by node index
-	position int     // in the change log
-}
+type PluginScores = byNode[int64]
+
+// NewPluginVerdicts returns verdicts that are all unknown.
+func NewPluginVerdicts() *PluginVerdicts { return &PluginVerdicts{unknown: Unknown, position: -1} }
 
 // NewPluginScores returns scores that are all unknown.
-func NewPluginScores() *PluginScores { return &PluginScores{position: -1} }
+func NewPluginScores() *PluginScores { return &PluginScores{unknown: UnknownScore, position: -1} }
 
-// Sync makes room for all nodes and forgets the scores of nodes that changed.
-func (s *PluginScores) Sync(log *ChangeLog) {
-	count := log.nodes.IndexCount()
-	changed, ok := log.Since(s.position)
-	if !ok {
-		Fill(s.ByNode, UnknownScore)
-	}
-	s.ByNode = Extend(s.ByNode, count, UnknownScore)
-	for _, nodeIndex := range changed {
-		s.ByNode[nodeIndex] = UnknownScore
-	}
-	s.position = log.End()
+// byNode is what a plugin said about the nodes.
+type byNode[T any] struct {
+	ByNode   []T // by node index
+	unknown  T
+	position int // in the change log
 }
 
-// Bytes is the size of the scores.
-func (s *PluginScores) Bytes() int { return 8 * cap(s.ByNode) }
+// Sync makes room for all nodes and forgets what was said about nodes that changed.
+func (n *byNode[T]) Sync(log *ChangeLog) {
+	count := log.nodes.IndexCount()
+	changed, ok := log.Since(n.position)
+	if !ok {
+		Fill(n.ByNode, n.unknown)
+	}
+	n.ByNode = Extend(n.ByNode, count, n.unknown)
+	for _, nodeIndex := range changed {
+		n.ByNode[nodeIndex] = n.unknown
+	}
+	n.position = log.End()
+}
+
+// Bytes is the size of what is kept.
+func (n *byNode[T]) Bytes() int { return int(reflect.TypeFor[T]().Size()) * cap(n.ByNode) }
 
 // Extend makes a slice longer, with a value in the new places; it never makes it shorter.
 func Extend[T any](s []T, length int, value T) []T {
