@@ -26,7 +26,7 @@ type leadership interface {
 // fence lets no request through that would change something, once the Lease has run out or belongs to another replica. An
 // elector notices that only when its next renewals have failed. A process that was stopped for longer than its Lease would
 // go on with its bindings until then, and could give away devices that the next leader has given to other pods.
-type fence struct{ leadership atomic.Value }
+type fence struct{ leadership atomic.Pointer[leadership] }
 
 // start makes the fence ask from now on. Without leader election it lets everything through.
 func (f *fence) start(l leadership) { f.leadership.Store(&l) }
@@ -39,8 +39,8 @@ func (f *fence) fenced(config *restclient.Config) *restclient.Config {
 }
 
 func (f *fence) check() error {
-	l, ok := f.leadership.Load().(*leadership)
-	if !ok {
+	l := f.leadership.Load()
+	if l == nil {
 		return nil
 	}
 	if !(*l).IsLeader() {

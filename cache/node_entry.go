@@ -16,9 +16,9 @@ const noIndex = -1
 // node index and a place in the zone order. Otherwise it exists for the sake of its pods alone.
 type nodeEntry struct {
 	name string
-	// info is for reading; own returns it for changing.
+	// info is for reading; writable returns it for changing.
 	info *framework.NodeInfo
-	// given tells that snapshots have the node info too, and are not to see it change.
+	// shared reports whether snapshots have the node info too, and are not to see it change.
 	shared bool
 	index  int
 	// zone is the key that the entry has in the zone order; it means nothing unless the entry is live.
@@ -26,7 +26,7 @@ type nodeEntry struct {
 	images imagesOfNode
 	// changedAt is the generation of the last change that was more than a heartbeat.
 	changedAt int64
-	// touched tells that the node counts as changed since it was shared, and is not: its images stay as they were known.
+	// touched reports that the node counts as changed since it was shared, and is not: its images stay as they were known.
 	touched bool
 }
 

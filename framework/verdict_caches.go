@@ -82,8 +82,8 @@ const (
 )
 
 // ScoreKeyPlugin is an optional interface of Score plugins whose raw score of a node depends on a part of the pod and on
-// the node info, and on nothing else, and whose NormalizeScore is one of the scales. PreScore of such a plugin must not
-// read the nodes that it is given. Score may be asked about nodes that Filter plugins reject, and must not fail there.
+// the node info, and on nothing else, as with [FilterKeyPlugin], and whose NormalizeScore is one of the scales. PreScore of such
+// a plugin must not read the nodes that it is given. Score may be asked about nodes that Filter plugins reject, and must not fail there.
 type ScoreKeyPlugin interface {
 	fwk.ScorePlugin
 	// AppendScoreKey is as [FilterKeyPlugin.AppendFilterKey]; it is called after PreScore.

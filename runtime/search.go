@@ -78,7 +78,9 @@ type verdictCache struct {
 	scorers []scorerRole
 	// plainPreScore reports whether a PreScore plugin must be shown the nodes that take the pod.
 	plainPreScore bool
-	metrics       VerdictCacheMetrics // may be nil
+	// needsNodes reports whether a Score or PreScore plugin must be asked about, or shown, nodes that take the pod.
+	needsNodes bool
+	metrics    VerdictCacheMetrics // may be nil
 	// workers are as many as can run at a time: more would only get in each other's way.
 	workers *Parallelizer
 
@@ -192,6 +194,7 @@ func (f *Framework) prepareSearch() {
 	for i := range f.preScore {
 		c.plainPreScore = c.plainPreScore || c.roleOf(f, f.preScore[i].name).plain()
 	}
+	c.needsNodes = c.plainPreScore || slices.ContainsFunc(c.scorers, func(role scorerRole) bool { return role.plain() })
 }
 
 // CanSearch reports whether [Framework.Search] works with the snapshot and the nominator that the framework was given.
@@ -214,7 +217,7 @@ func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		switch {
 		case options.Sample > 0:
 			choice, failure = s.chooseFromSample(options)
-		case s.mayAskFew() && (s.hasKeyless || len(s.nominated) > 0 || s.asksForNodes()):
+		case s.mayAskFew() && (s.hasKeyless || len(s.nominated) > 0 || s.cache.needsNodes):
 			choice, failure = s.chooseBestFirst(options)
 		default:
 			choice, failure = s.chooseFromAll(options)
@@ -232,15 +235,16 @@ func (s *cachedSearch) chooseFromAll(options SearchOptions) (choice Choice, fail
 	if failure := s.askAll(); failure != nil {
 		return choice, failure
 	}
-	if !s.mayAskFew() && s.combined.accepted < s.nodes.NodeCount() { // a plugin may fail on a node that one after it rejects
+	choice.Feasible = s.feasible()
+	mayFail := !s.mayAskFew() && s.combined.accepted < s.nodes.NodeCount() // a plugin, on a node that one after it rejects
+	if choice.Feasible == 0 || mayFail {
 		if failure := s.explain(); failure != nil {
 			return choice, failure
 		}
 	}
-	choice.Feasible = s.feasible()
 	switch choice.Feasible {
 	case 0:
-		choice.Rejections, failure = s.reject()
+		choice.Rejections = s.rejections()
 	case 1:
 		choice.Node = s.nameAt(s.feasibleIndexes()[0])
 	default:

@@ -48,11 +48,6 @@ func (s *cachedSearch) chooseFromSample(options SearchOptions) (choice Choice, f
 	return choice, failure
 }
 
-// asksForNodes reports whether a Score or PreScore plugin must be asked about, or shown, nodes that take the pod.
-func (s *cachedSearch) asksForNodes() bool {
-	return s.cache.plainPreScore || slices.ContainsFunc(s.cache.scorers, func(role scorerRole) bool { return role.plain() })
-}
-
 // mayAskFew reports whether it does not matter if a Filter plugin would fail on a node that it need not be asked about. With
 // in-tree plugins alone the attempt then fails, as in kube-scheduler; those that keep counts of all nodes, which are
 // [framework.ScoreAllPlugin], fail on none.
@@ -154,7 +149,7 @@ func (s *cachedSearch) winner(scores *scoreCache, pick func(count int) int) (nod
 	giveUpAfter := maxTried
 	for len(tried) < giveUpAfter {
 		part := []int{0}
-		if winners := tree.Winners(); len(tried) >= maxTriedSingly && winners <= maxTiesAtOnce && s.restIsBatched() {
+		if winners := tree.Winners(); len(tried) >= maxTriedSingly && winners <= maxTiesAtOnce && !s.filtersPerNode() {
 			giveUpAfter = max(maxTried, s.nodes.IndexCount()/8)
 			part = make([]int, winners)
 			for i := range part {
@@ -185,11 +180,6 @@ const (
 	maxTriedSingly = 4
 	maxTiesAtOnce  = 1024
 )
-
-// restIsBatched reports whether all plugins that are not part of the combined verdicts can evaluate many nodes in one call.
-func (s *cachedSearch) restIsBatched() bool {
-	return !slices.ContainsFunc(s.rest, func(index int) bool { return s.cache.filters[index].batch == nil })
-}
 
 // highestStands reports whether a node that takes the pod has the highest raw score of those that the combined verdicts accept.
 // Then the others are scaled to it, whichever of them take the pod.
