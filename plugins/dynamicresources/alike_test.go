@@ -12,6 +12,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -67,9 +68,10 @@ func alikeCluster(random *rand.Rand) []apiruntime.Object {
 		existing = append(existing, pool)
 	}
 	if random.IntN(3) == 0 {
-		pool := gpus("each", "s0", "s1")
+		pool := gpus("each", "s0", "s1", "s2")
 		pool.Spec.NodeName, pool.Spec.PerDeviceNodeSelection = nil, ptr.To(true)
-		pool.Spec.Devices[0].NodeSelector, pool.Spec.Devices[1].NodeName = zoneSelector("east"), ptr.To("n1")
+		pool.Spec.Devices[0].NodeSelector, pool.Spec.Devices[1].NodeSelector = zoneSelector("east"), zoneSelector("west")
+		pool.Spec.Devices[2].NodeName = ptr.To("n1")
 		existing = append(existing, pool)
 	}
 	served := gpuClass()
@@ -270,5 +272,22 @@ func (c *comparison) change() {
 		// It does not matter if there is no such slice.
 		_, _ = c.client.ResourceV1().ResourceSlices().Update(c.t.Context(), slice, metav1.UpdateOptions{})
 		synctest.Wait()
+	case 2:
+		c.changeUnrelated()
 	}
+}
+
+// changeUnrelated adds or removes a shared pool that no pod asks for.
+func (c *comparison) changeUnrelated() {
+	c.t.Helper()
+	slice := gpus(fmt.Sprintf("other-%d", c.random.IntN(3)), "o0")
+	slice.Spec.Driver, slice.Spec.NodeName, slice.Spec.AllNodes = "other.example.com", nil, ptr.To(true)
+	client := c.client.ResourceV1().ResourceSlices()
+	if _, err := client.Create(c.t.Context(), slice, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+		err = client.Delete(c.t.Context(), slice.Name, metav1.DeleteOptions{})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	synctest.Wait()
 }

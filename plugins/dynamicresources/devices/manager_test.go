@@ -413,3 +413,48 @@ func randomSlice(random *rand.Rand) *resourceapi.ResourceSlice {
 	}
 	return slice
 }
+
+// zoned returns a slice of a pool whose devices can be used in one zone.
+func zoned(pool, zone string) *resourceapi.ResourceSlice {
+	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: pool + "-" + zone}}
+	slice.Spec.Driver, slice.Spec.Pool.Name, slice.Spec.NodeSelector = "d", pool, inZone(zone)
+	slice.Spec.Devices = []resourceapi.Device{{Name: zone}}
+	return slice
+}
+
+func inZone(zone string) *v1.NodeSelector {
+	return &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+		MatchExpressions: []v1.NodeSelectorRequirement{{Key: "zone", Operator: v1.NodeSelectorOpIn, Values: []string{zone}}},
+	}}}
+}
+
+func nodeIn(name, zone string) *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"zone": zone}}}
+}
+
+// TestKindsOutliveOtherPools has nodes that use different devices of one pool, while other pools come and go.
+func TestKindsOutliveOtherPools(t *testing.T) {
+	m := newManager(t, nil)
+	m.sliceChanged(nil, zoned("p", "east"))
+	m.sliceChanged(nil, zoned("p", "west"))
+	east, west := nodeIn("n1", "east"), nodeIn("n2", "west")
+	ofEast, ofWest := m.View(east).Kind, m.View(west).Kind
+	for i := range 50 {
+		m.sliceChanged(nil, zoned(fmt.Sprint("other", i), "north"))
+		if m.View(east).Kind == ofWest || m.View(west).Kind == ofEast {
+			t.Fatalf("after %d changes of other pools a node has what is known of one in another zone", i+1)
+		}
+	}
+}
+
+// TestRelabelledNodeIsOfAnotherKind has a slice whose devices say each which nodes may use it.
+func TestRelabelledNodeIsOfAnotherKind(t *testing.T) {
+	m := newManager(t, nil)
+	slice := zoned("p", "east")
+	slice.Spec.NodeSelector, slice.Spec.PerDeviceNodeSelection = nil, ptr.To(true)
+	slice.Spec.Devices = []resourceapi.Device{{Name: "e", NodeSelector: inZone("east")}, {Name: "w", NodeSelector: inZone("west")}}
+	m.sliceChanged(nil, slice)
+	if before := m.View(nodeIn("n1", "east")); m.View(nodeIn("n1", "west")).Kind == before.Kind {
+		t.Error("a node has what is known of it from when it was in another zone")
+	}
+}

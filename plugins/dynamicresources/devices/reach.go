@@ -4,11 +4,12 @@
 package devices
 
 import (
-	"encoding/binary"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
 )
@@ -52,6 +53,8 @@ type nodeReach struct {
 
 // place is what slices say about the nodes that reach their devices.
 type place struct {
+	// key stands for the nodes, whatever other places there are.
+	key string
 	// slice is one of them.
 	slice *resourceapi.ResourceSlice
 	pools map[poolID]*pool
@@ -89,14 +92,18 @@ func (r *reaches) of(m *Manager, node *v1.Node) *reach {
 			pools[id] = p
 		}
 	}
-	for i, p := range r.places {
-		each := ptr.Deref(p.slice.Spec.PerDeviceNodeSelection, false)
+	each := false
+	for _, p := range r.places {
 		if !m.reached(p.slice, node) {
 			continue
 		}
 		add(p)
-		single = single || each
-		key = binary.AppendUvarint(key, uint64(i))
+		each = each || ptr.Deref(p.slice.Spec.PerDeviceNodeSelection, false)
+		key = appendString(key, p.key)
+	}
+	if each { // which of the devices, the labels say
+		single = true
+		key = appendString(key, labels.FormatLabels(node.Labels))
 	}
 	if own, ok := r.ofNode[node.Name]; ok {
 		add(own)
@@ -127,7 +134,7 @@ func (r *reaches) arrange(m *Manager) {
 			if name := ptr.Deref(slice.Spec.NodeName, ""); name != "" {
 				own, ok := r.ofNode[name]
 				if !ok {
-					own = place{slice, map[poolID]*pool{}}
+					own = place{slice: slice, pools: map[poolID]*pool{}}
 					r.ofNode[name] = own
 				}
 				own.pools[id] = p
@@ -138,11 +145,12 @@ func (r *reaches) arrange(m *Manager) {
 			if !ok {
 				i = len(r.places)
 				numbers[key] = i
-				r.places = append(r.places, place{slice, map[poolID]*pool{}})
+				r.places = append(r.places, place{key, slice, map[poolID]*pool{}})
 			}
 			r.places[i].pools[id] = p
 		}
 	}
+	slices.SortFunc(r.places, func(a, b place) int { return strings.Compare(a.key, b.key) })
 }
 
 // placeKey is the same for slices whose devices can be reached from the same nodes.
