@@ -5,8 +5,10 @@ package volumebinding
 
 import (
 	"context"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	storagevolume "k8s.io/component-helpers/storage/volume"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -25,8 +27,12 @@ func (pl *plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 		ofPod.setAllBound(true)
 		return nil
 	}
-	p := pl.planOn(ofPod, nodeName)
-	if p == nil {
+	p, err := pl.planOn(ofPod, nodeName)
+	switch {
+	case err != nil:
+		pl.metrics.StageFailed(stageReserve)
+		return fwk.AsStatus(err)
+	case p == nil:
 		ofPod.setAllBound(true)
 		return nil
 	}
@@ -40,18 +46,25 @@ func (pl *plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 	return nil
 }
 
-// planOn returns how the claims are to be bound on a node that passed Filter; nil for other nodes. It comes to the same as then,
-// since it goes by what PreFilter found.
-func (pl *plugin) planOn(ofPod *podState, nodeName string) *plan {
+// planOn returns how the claims are to be bound on a node that passed Filter; nil if there is no such node any more. It comes to
+// the same as then, since it goes by what PreFilter found.
+func (pl *plugin) planOn(ofPod *podState, nodeName string) (*plan, error) {
 	node, err := pl.node(nodeName)
-	if err != nil {
-		return nil
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("looking up node %s: %w", nodeName, err)
 	}
 	p := &plan{}
-	if reason, err := planDelayed(ofPod.delayed, node, p); reason != "" || err != nil {
-		return nil
+	reason, err := planDelayed(ofPod.delayed, node, p)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("finding volumes on node %s: %w", nodeName, err)
+	case reason != "":
+		return nil, fmt.Errorf("finding volumes on node %s: %s", nodeName, reason)
 	}
-	return p
+	return p, nil
 }
 
 // node returns a node of the snapshot, or as the informer has it.

@@ -102,6 +102,16 @@ func TestReserveWithoutPlan(t *testing.T) {
 	checkPreFlight(t, pl, state, pod, "gone", fwk.NewStatus(fwk.Skip))
 }
 
+// TestReserveWhereFilterRejects must not have the pod bound without its volumes.
+func TestReserveWhereFilterRejects(t *testing.T) {
+	pl, pod := newPlugin(t, pending("c", static, "1Gi")), claiming("c")
+	state, statuses := filter(t, pl, pod, nodeIn("n", "a"))
+	fixture.CheckStatus(t, statuses["n"], never(noVolume))
+	if status := pl.Reserve(t.Context(), state, pod, "n"); !status.IsError() {
+		t.Errorf("Reserve: %v, want an error", status)
+	}
+}
+
 // TestChangesBeforeReserve changes the cluster between Filter and Reserve. The pod has two claims that are bound to
 // volumes v and w, and one for which a volume is made.
 func TestChangesBeforeReserve(t *testing.T) {
