@@ -30,7 +30,7 @@ func (pl *plugin) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	chosen, unavailable, status := pl.choose(ctx, s, pod, nodeInfo, false)
 	switch {
 	case status != nil:
-		return status
+		return status.Clone() // kube-scheduler writes the name of the plugin into it
 	case len(unavailable) > 0:
 		s.markUnavailable(unavailable)
 		return rejected(reasonUnavailable)

@@ -122,6 +122,7 @@ func (pl *plugin) AppendScoreKey(key []byte, state fwk.CycleState, pod *v1.Pod) 
 	if !ofPod.knowsStorage() {
 		return key, true
 	}
+	key = framework.AppendKeyInt(key, int64(len(ofPod.delayed)))
 	for _, claim := range ofPod.delayed {
 		requested := requestedStorage(claim.PersistentVolumeClaim)
 		key = framework.AppendKeyInt(key, requested.Value())

@@ -23,8 +23,8 @@
 //
 // # From Filter to PreBind
 //
-// Filter finds volumes on each node and keeps them, as the plan for the node, for the pod being scheduled. Reserve
-// assumes the plan of the node that was chosen, so that the next pod does not plan with the same volumes. PreBind
+// Filter looks whether there are volumes on each node, and keeps nothing of it. Reserve plans for the node that was chosen, from
+// what PreFilter found, and assumes the plan, so that the next pod does not plan with the same volumes. PreBind
 // writes the plan to the API server: it names the claim in volumes that exist, which makes the PV controller bind
 // them, and the node in claims, which makes the provisioner make volumes there. Then it waits until all claims are
 // bound.
