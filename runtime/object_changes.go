@@ -53,9 +53,9 @@ func (s *cachedSearch) checkedObjects(nodeIndexes []int) []checkedObject {
 	c := s.cache
 	if s.checked == nil {
 		s.checked = append(s.checked, checkPod(s.pod))
-		if count := s.nodes.NodeCount(); count > 0 {
-			c.checkedNode = (c.checkedNode + 1) % count
-			s.checked = s.appendNode(s.checked, c.checkedNode)
+		if order := s.nodes.ListOrder(); len(order) > 0 {
+			c.checkedNode = (c.checkedNode + 1) % len(order)
+			s.checked = s.appendNode(s.checked, order[c.checkedNode])
 		}
 	}
 	if len(nodeIndexes) == 0 {

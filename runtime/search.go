@@ -101,7 +101,7 @@ type verdictCache struct {
 	// turn is the node index at which the last search for a few nodes ended.
 	turn  int
 	names nodeNames
-	// checkedNode is the node index that was last checked for changes that plugins make, and checkedPass counts how often plugins
+	// checkedNode is the position in the list of the node that was last checked for changes that plugins make, and checkedPass counts how often plugins
 	// that are checked were asked about nodes.
 	checkedNode, checkedPass int
 }
@@ -160,6 +160,8 @@ type cachedSearch struct {
 	nominated  []nominatedNode
 	// failed reports that a plugin failed that is part of the combined verdicts, so that rest has all plugins.
 	failed bool
+	// askingForChanges is set while a plugin says which nodes changed, which it says only once.
+	askingForChanges bool
 	// snapshotOnly reports whether some answers can be kept only about nodes as they are in the snapshot.
 	snapshotOnly bool
 	// filteredFurther reports whether remaining, instead of combined, has the nodes that take the pod.
@@ -294,8 +296,8 @@ func (f *Framework) Totals(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return totals, rejections, nil
 }
 
-// withSearch filters the nodes, then calls do. Where a plugin ends the goroutine meanwhile, what was known from
-// searches before is forgotten, because some of it may be half done.
+// withSearch filters the nodes, then calls do. Where a plugin ends the goroutine meanwhile, or fails to say which nodes changed,
+// what was known from searches before is forgotten, because some of it may be half done or out of date.
 func (f *Framework) withSearch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, do func(*cachedSearch) *fwk.Status) *fwk.Status {
 	c := &f.cache
 	c.mu.Lock()
@@ -314,7 +316,7 @@ func (f *Framework) withSearch(ctx context.Context, state fwk.CycleState, pod *v
 	if failure = s.filter(); failure == nil {
 		failure = do(s)
 	}
-	complete = true
+	complete = !s.askingForChanges
 	return failure
 }
 

@@ -76,7 +76,9 @@ func (s *cachedSearch) askChangedNodes(calls *pluginCalls) {
 			continue
 		}
 		calls.beginCall(&s.f.filter[i].identity)
+		s.askingForChanges = true
 		c.changed = c.filters[i].changed.AppendChangedNodes(c.changed[:0], s.nodes)
+		s.askingForChanges = false
 		calls.endCall()
 		c.changes.Add(c.changed)
 		s.snapshotOnly = true

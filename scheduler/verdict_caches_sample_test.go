@@ -110,6 +110,61 @@ func TestPluginsThatFailOnNodesWithNominatedPods(t *testing.T) {
 	}
 }
 
+// forgetful is a Filter plugin with a key that rejects nodes by name, and says once which nodes it has changed its mind about.
+type forgetful struct {
+	rejected map[string]bool
+	changed  []string
+	panics   bool
+}
+
+var _ framework.ChangedNodesPlugin = &forgetful{}
+
+func (*forgetful) Name() string { return "Forgetful" }
+
+func (p *forgetful) Filter(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if p.rejected[node.Node().Name] {
+		return fwk.NewStatus(fwk.Unschedulable, "rejected by name")
+	}
+	return nil
+}
+
+func (*forgetful) AppendFilterKey(key []byte, _ fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+	return key, true
+}
+
+func (p *forgetful) AppendChangedNodes(indexes []int, nodes framework.IndexedSnapshot) []int {
+	for _, name := range p.changed {
+		if index, ok := nodes.NodeIndex(name); ok {
+			indexes = append(indexes, index)
+		}
+	}
+	p.changed = nil
+	if p.panics {
+		p.panics = false
+		panic("the list is lost")
+	}
+	return indexes
+}
+
+// TestPanicsThatLoseChanges has a plugin that panics when it has taken its list of changes.
+func TestPanicsThatLoseChanges(t *testing.T) {
+	plugin := &forgetful{rejected: map[string]bool{"n2": true}}
+	f := newFixtureWith(t, bare, plugin)
+	f.addNodes("n1", "n2")
+	for i := range 4 { // until verdicts are cached
+		f.add(objects.Pod(fmt.Sprint("p", i)).Build())
+		f.attempt()
+	}
+	plugin.rejected, plugin.changed, plugin.panics = map[string]bool{"n1": true}, []string{"n1", "n2"}, true
+	f.add(objects.Pod("unlucky").Build())
+	f.attempt()
+	f.add(objects.Pod("late").Build())
+	f.attempt()
+	if f.seen.bound["late"] != "n2" {
+		t.Errorf("the pod is bound to %q, want n2, the only node that takes it now", f.seen.bound["late"])
+	}
+}
+
 func (c *comparison) search(pod *v1.Pod, options runtime.SearchOptions) runtime.Choice {
 	c.t.Helper()
 	ctx, state := c.t.Context(), framework.NewCycleState()
