@@ -30,8 +30,8 @@ func layers() []layer {
 	var (
 		belowQueue     = []string{"framework"}
 		belowRuntime   = []string{"profiles", "internal/manifest", "internal/lru", "framework"}
-		belowPlugins   = []string{"internal/apiwrite", "internal/lru", "runtime", "profiles", "framework"}
-		belowScheduler = []string{"plugins", "internal/apiwrite", "runtime", "queue", "cache", "profiles", "internal/manifest", "framework"}
+		belowPlugins   = []string{"internal/csi", "internal/devices", "internal/apiwrite", "internal/lru", "runtime", "profiles", "framework"}
+		belowScheduler = []string{"plugins", "internal/csi", "internal/devices", "internal/apiwrite", "runtime", "queue", "cache", "profiles", "internal/manifest", "framework"}
 		belowSimulate  = append([]string{"scheduler"}, belowScheduler...)
 		belowInspect   = append([]string{"simulate"}, belowSimulate...)
 		belowApp       = append([]string{"internal/render", "inspect"}, belowInspect...)
@@ -55,6 +55,8 @@ func layers() []layer {
 		{folder: "framework", may: []string{"internal/fuzzlimit"}},
 		{folder: "plugintest/objects", may: nil},
 		{folder: "internal/apiwrite", may: nil},
+		{folder: "internal/csi", may: nil},
+		{folder: "internal/devices", may: nil},
 		{folder: "internal/lru", may: nil},
 		{folder: "internal/manifest", may: []string{"internal/fuzzlimit"}},
 		{folder: "internal/fuzzlimit", may: nil},

@@ -6,7 +6,6 @@ package app
 import (
 	"github.com/rouse-scheduler/rouse/app/internal/features"
 	"github.com/rouse-scheduler/rouse/plugins/defaultpreemption"
-	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 	"github.com/rouse-scheduler/rouse/plugins/nodevolumelimits"
 	"github.com/rouse-scheduler/rouse/plugins/volumebinding"
 	"github.com/rouse-scheduler/rouse/scheduler"
@@ -25,12 +24,12 @@ func applyGates(gates *features.Gates, options *scheduler.Options) {
 	if !gates.Enabled(features.VolumeLimitScaling) {
 		options.Registry[nodevolumelimits.Name] = nodevolumelimits.NewWithMissingDrivers
 	}
-	options.Features.Devices = deviceSwitches(gates)
+	options.Features.Devices = deviceFeatures(gates)
 }
 
-// deviceSwitches is what gates say about dynamic resource allocation.
-func deviceSwitches(gates *features.Gates) devices.Switches {
-	return devices.Switches{
+// deviceFeatures is what gates say about dynamic resource allocation.
+func deviceFeatures(gates *features.Gates) scheduler.DeviceFeatures {
+	return scheduler.DeviceFeatures{
 		NoTaints:             !gates.Enabled(features.DRADeviceTaints),
 		NoTaintRules:         !gates.Enabled(features.DRADeviceTaintRules),
 		NoPartitions:         !gates.Enabled(features.DRAPartitionableDevices),

@@ -21,7 +21,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
 
-	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
+	"github.com/rouse-scheduler/rouse/internal/devices"
 )
 
 // deviceDetails says of every request of the claims without devices how many devices of the class the node has that match

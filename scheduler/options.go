@@ -18,7 +18,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rouse-scheduler/rouse/plugins"
-	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -95,7 +94,20 @@ type Features struct {
 	// before. It is slower, and only there to find errors in it: decisions are the same.
 	DisableVerdictCaches bool
 	// Devices says which parts of dynamic resource allocation differ from the default.
-	Devices devices.Switches
+	Devices DeviceFeatures
+}
+
+// DeviceFeatures say which parts of dynamic resource allocation differ from the default. The zero value has what is on by
+// default in Kubernetes 1.37. Each field is named with the feature gate that it stands for.
+type DeviceFeatures struct {
+	// What is on by default is switched off by NoTaints (DRADeviceTaints), NoTaintRules (DRADeviceTaintRules), NoPartitions
+	// (DRAPartitionableDevices), NoConsumableCapacity (DRAConsumableCapacity), NoBindingConditions
+	// (DRADeviceBindingConditions) and NoFilterTimeout (DRASchedulerFilterTimeout).
+	NoTaints, NoTaintRules, NoPartitions, NoConsumableCapacity, NoBindingConditions, NoFilterTimeout bool
+	// What is off by default is switched on by FractionalCapacity (DRAFractionalCapacityRange), DerivedAttributes
+	// (DRADerivedAttributes), CompatibilityGroups (DRADeviceCompatibilityGroups) and ListAttributes
+	// (DRAListTypeAttributes).
+	FractionalCapacity, DerivedAttributes, CompatibilityGroups, ListAttributes bool
 }
 
 func (o *Options) complete() error {

@@ -18,8 +18,8 @@ import (
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/plugins/csi"
-	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
+	"github.com/rouse-scheduler/rouse/internal/csi"
+	"github.com/rouse-scheduler/rouse/internal/devices"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -81,7 +81,7 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 	s.nominator = queue.NewNominator(s.pods)
 	var err error
 	s.devices, err = devices.New(ctx, devices.Options{
-		Informers: options.Informers, Switches: options.Features.Devices, Touched: s.cache.TouchNode, Logger: options.Logger,
+		Informers: options.Informers, Switches: devices.Switches(options.Features.Devices), Touched: s.cache.TouchNode, Logger: options.Logger,
 	})
 	if err != nil {
 		return nil, err

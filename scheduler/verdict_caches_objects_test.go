@@ -23,7 +23,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
 
-	"github.com/rouse-scheduler/rouse/plugins/csi"
+	"github.com/rouse-scheduler/rouse/internal/csi"
 )
 
 // directInformer is an informer without an API server: its handlers run in the goroutine that changes an object.

@@ -17,7 +17,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
+	"github.com/rouse-scheduler/rouse/internal/devices"
 	"github.com/rouse-scheduler/rouse/plugins/internal/noderesources"
 )
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
+	"github.com/rouse-scheduler/rouse/internal/devices"
 )
 
 // Filter implements fwk.FilterPlugin: claims that have devices must be of use on the node, and the others must get devices

@@ -48,7 +48,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
+	"github.com/rouse-scheduler/rouse/internal/devices"
 	"github.com/rouse-scheduler/rouse/plugins/internal/pluginargs"
 	"github.com/rouse-scheduler/rouse/profiles"
 )

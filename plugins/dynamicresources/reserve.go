@@ -18,7 +18,7 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
+	"github.com/rouse-scheduler/rouse/internal/devices"
 )
 
 // Reserve implements fwk.ReservePlugin: it sets the devices that were chosen on the node aside, so that no other claim

@@ -12,7 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
-	"github.com/rouse-scheduler/rouse/plugins/csi"
+	"github.com/rouse-scheduler/rouse/internal/csi"
 )
 
 // nodeTable has, for every node of a snapshot, how many disks its drivers attach. Only what changed is counted again. It is

@@ -29,7 +29,6 @@ import (
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins"
-	"github.com/rouse-scheduler/rouse/plugins/dynamicresources/devices"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -125,17 +124,18 @@ func inOurRuntime(ctx context.Context, c cluster, p profile, factories runtime.R
 	if err != nil {
 		return nil, err
 	}
-	s.devices, err = devices.New(ctx, devices.Options{Informers: s.world})
+	managers, err := plugins.NewManagers(ctx, s.world, nil)
 	if err != nil {
 		return nil, err
 	}
+	managers.PodGroup, s.devices = cache.NoPodGroups{}, managers.DRA
 	registry := runtime.Registry{}
 	for name, factory := range factories {
 		registry[name] = capture(s.plugins, name, factory)
 	}
 	s.framework, err = runtime.NewFramework(ctx, registry, ourProfile(p), runtime.Options{
 		Clients:     runtime.Clients{ClientSet: s.client, InformerFactory: s.world},
-		Managers:    runtime.Managers{DRA: s.devices, CSI: newCSIManager(s.world), PodGroup: cache.NoPodGroups{}},
+		Managers:    managers,
 		Recorder:    func(string) events.EventRecorderLogger { return s.recorder },
 		Snapshot:    snapshot,
 		Parallelism: 1,

@@ -17,7 +17,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
 
-	"github.com/rouse-scheduler/rouse/plugins/csi"
+	"github.com/rouse-scheduler/rouse/internal/csi"
 )
 
 func newManager() *csi.Manager {

@@ -9,7 +9,7 @@ import (
 )
 
 // Switches say which parts of dynamic resource allocation differ from the default. The zero value is the default of
-// Kubernetes 1.37.
+// Kubernetes 1.37. They are the scheduler.DeviceFeatures of an embedder.
 type Switches struct {
 	// These are on by default.
 	NoTaints, NoTaintRules, NoPartitions, NoConsumableCapacity, NoBindingConditions, NoFilterTimeout bool
