@@ -35,28 +35,28 @@ func DefaultArgs(plugin string) apiruntime.Object {
 		return nil
 	}
 	args := kind.create()
-	kind.setDefaults(args)
+	kind.setDefaults(args, Features{})
 	args.GetObjectKind().SetGroupVersionKind(kindFor(plugin))
 	return args
 }
 
 // ValidateArgs checks the arguments of an in-tree plugin by its name. It takes defaulted arguments, skips fields that are nil,
 // and puts path, which may be nil, before the fields in errors. Arguments of another type than the plugin's are an error; those
-// of a plugin for which [DefaultArgs] returns nil are not looked at.
+// of a plugin for which [DefaultArgs] returns nil are not looked at. No feature is switched off: where one is, [Parse] checks.
 func ValidateArgs(plugin string, path *field.Path, args apiruntime.Object) field.ErrorList {
 	kind, found := inTreeKind(plugin)
 	if !found {
 		return nil
 	}
-	return kind.validate(path, args)
+	return kind.validate(path, args, Features{})
 }
 
 // argsKind is the arguments of one plugin.
 type argsKind struct {
 	plugin      string
 	create      func() apiruntime.Object
-	setDefaults func(args apiruntime.Object)
-	validate    func(path *field.Path, args apiruntime.Object) field.ErrorList
+	setDefaults func(args apiruntime.Object, features Features)
+	validate    func(path *field.Path, args apiruntime.Object, features Features) field.ErrorList
 }
 
 // inTreeArgs is the table of all kinds of arguments, sorted by plugin.
@@ -77,21 +77,21 @@ func inTreeArgs() []argsKind {
 func newKind[T any, P interface {
 	*T
 	apiruntime.Object
-}](plugin string, setDefaults func(P), validate func(*field.Path, P) field.ErrorList) argsKind {
+}](plugin string, setDefaults func(P, Features), validate func(*field.Path, P, Features) field.ErrorList) argsKind {
 	return argsKind{
 		plugin: plugin,
 		create: func() apiruntime.Object { return P(new(T)) },
-		setDefaults: func(args apiruntime.Object) {
+		setDefaults: func(args apiruntime.Object, features Features) {
 			if typed, ok := args.(P); ok {
-				setDefaults(typed)
+				setDefaults(typed, features)
 			}
 		},
-		validate: func(path *field.Path, args apiruntime.Object) field.ErrorList {
+		validate: func(path *field.Path, args apiruntime.Object, features Features) field.ErrorList {
 			typed, ok := args.(P)
 			if !ok || typed == nil {
 				return field.ErrorList{field.Invalid(path, fmt.Sprintf("%T", args), "has to match plugin args")}
 			}
-			return validate(path, typed)
+			return validate(path, typed, features)
 		},
 	}
 }
@@ -108,7 +108,8 @@ func inTreeKind(plugin string) (argsKind, bool) {
 // argsCatalog finds the kind of a plugin's arguments: the ones of this package,
 // then those of an additional scheme.
 type argsCatalog struct {
-	scheme *apiruntime.Scheme // may be nil
+	scheme   *apiruntime.Scheme // may be nil
+	features Features
 }
 
 func kindFor(plugin string) schema.GroupVersionKind {
@@ -135,7 +136,7 @@ func (c argsCatalog) create(plugin string) (apiruntime.Object, error) {
 func (c argsCatalog) finish(plugin string, args apiruntime.Object) (*PluginConfig, error) {
 	args.GetObjectKind().SetGroupVersionKind(kindFor(plugin))
 	if kind, found := inTreeKind(plugin); found {
-		kind.setDefaults(args)
+		kind.setDefaults(args, c.features)
 		return &PluginConfig{Name: plugin, Args: args}, nil
 	}
 	c.scheme.Default(args)

@@ -45,6 +45,7 @@ type Configuration struct {
 	// disabled plugin that does not exist. Filled only with Options.KnownPlugins.
 	Warnings manifest.ErrorList
 
+	features Features                             // what it was loaded for
 	document *manifest.Document                   // where it was loaded from, nil if it was not
 	written  *configv1.KubeSchedulerConfiguration // as decoded, before defaults; nil like document
 }
@@ -115,9 +116,23 @@ func (p *Profile) Args(plugin string) apiruntime.Object {
 	return p.PluginConfig[i].Args
 }
 
+// Features are the parts of a scheduler whose settings count only as long as they are
+// switched on, as all are in the zero value: settings of the others have no default and
+// are refused.
+type Features struct {
+	// NoStorageCapacityScoring is about shape of VolumeBindingArgs.
+	NoStorageCapacityScoring bool
+	// NoFilterTimeout is about filterTimeout of DynamicResourcesArgs.
+	NoFilterTimeout bool
+	// NoBindingConditions is about bindingTimeout of DynamicResourcesArgs.
+	NoBindingConditions bool
+}
+
 // Options change how a configuration is loaded. The zero value loads what
 // kube-scheduler loads.
 type Options struct {
+	// Features are the parts of the scheduler that are switched off.
+	Features Features
 	// KnownPlugins are the names of all plugins that exist. If set, enabling
 	// another one is an error with a suggestion; otherwise names are not checked
 	// until the profile is resolved.

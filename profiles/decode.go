@@ -55,13 +55,13 @@ func Parse(name string, data []byte, opts Options) (*Configuration, error) {
 	var written configv1.KubeSchedulerConfiguration
 	var errs manifest.ErrorList
 	errs.Add(document.Decode(&written))
-	catalog := argsCatalog{scheme: opts.Scheme}
+	catalog := argsCatalog{scheme: opts.Scheme, features: opts.Features}
 	configs, err := decodeAllArgs(document, catalog, written.Profiles)
 	errs.Add(err)
 	if !manifest.OnlyStrict(errs.Err()) {
 		return nil, errs.Err()
 	}
-	result := defaultedConfiguration(&written)
+	result := defaultedConfiguration(&written, opts.Features)
 	result.Source, result.document, result.written = name, document, &written
 	if result.Profiles, err = defaultedProfiles(written.Profiles, configs, catalog); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

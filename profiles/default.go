@@ -24,23 +24,29 @@ const (
 
 // Default returns the configuration of a scheduler that was given no file: one
 // profile with the default plugins. It is a fresh value each call.
-func Default() *Configuration {
-	defaulted := defaultedConfiguration(&configv1.KubeSchedulerConfiguration{})
-	defaulted.Profiles = []Profile{*DefaultProfile(DefaultSchedulerName)}
+func Default() *Configuration { return Features{}.Default() }
+
+// Default returns the configuration of a scheduler that was given no file and has parts
+// switched off.
+func (f Features) Default() *Configuration {
+	defaulted := defaultedConfiguration(&configv1.KubeSchedulerConfiguration{}, f)
+	defaulted.Profiles = []Profile{*defaultProfile(DefaultSchedulerName, f)}
 	return defaulted
 }
 
 // DefaultProfile returns a profile with the default plugins and their default
 // arguments, a fresh value each call.
-func DefaultProfile(schedulerName string) *Profile {
+func DefaultProfile(schedulerName string) *Profile { return defaultProfile(schedulerName, Features{}) }
+
+func defaultProfile(schedulerName string, features Features) *Profile {
 	profile := &Profile{SchedulerName: schedulerName, Plugins: mergeWithDefaults(configv1.Plugins{})}
-	_ = profile.complete(argsCatalog{}) // only kinds of an additional scheme can fail
+	_ = profile.complete(argsCatalog{features: features}) // only kinds of an additional scheme can fail
 	return profile
 }
 
 // defaultedConfiguration returns the top-level settings as written, or their
 // defaults, without profiles.
-func defaultedConfiguration(written *configv1.KubeSchedulerConfiguration) *Configuration {
+func defaultedConfiguration(written *configv1.KubeSchedulerConfiguration, features Features) *Configuration {
 	profiling := ptr.Deref(written.EnableProfiling, true)
 	return &Configuration{
 		Parallelism:               ptr.Deref(written.Parallelism, defaultParallelism),
@@ -53,6 +59,7 @@ func defaultedConfiguration(written *configv1.KubeSchedulerConfiguration) *Confi
 		PodMaxBackoffSeconds:      ptr.Deref(written.PodMaxBackoffSeconds, defaultMaxBackoffSeconds),
 		DelayCacheUntilActive:     written.DelayCacheUntilActive,
 		Extenders:                 written.DeepCopy().Extenders,
+		features:                  features,
 	}
 }
 

@@ -18,42 +18,46 @@ const (
 	defaultBindTimeoutSeconds          = 600
 )
 
-func defaultDefaultPreemptionArgs(args *configv1.DefaultPreemptionArgs) {
+func defaultDefaultPreemptionArgs(args *configv1.DefaultPreemptionArgs, _ Features) {
 	setDefault(&args.MinCandidateNodesPercentage, defaultMinCandidateNodesPercentage)
 	setDefault(&args.MinCandidateNodesAbsolute, defaultMinCandidateNodesAbsolute)
 }
 
-func defaultDynamicResourcesArgs(args *configv1.DynamicResourcesArgs) {
-	setDefault(&args.FilterTimeout, metav1.Duration{Duration: configv1.DynamicResourcesFilterTimeoutDefault})
-	setDefault(&args.BindingTimeout, metav1.Duration{Duration: configv1.DynamicResourcesBindingTimeoutDefault})
+func defaultDynamicResourcesArgs(args *configv1.DynamicResourcesArgs, features Features) {
+	if !features.NoFilterTimeout {
+		setDefault(&args.FilterTimeout, metav1.Duration{Duration: configv1.DynamicResourcesFilterTimeoutDefault})
+	}
+	if !features.NoBindingConditions {
+		setDefault(&args.BindingTimeout, metav1.Duration{Duration: configv1.DynamicResourcesBindingTimeoutDefault})
+	}
 }
 
-func defaultInterPodAffinityArgs(args *configv1.InterPodAffinityArgs) {
+func defaultInterPodAffinityArgs(args *configv1.InterPodAffinityArgs, _ Features) {
 	setDefault(&args.HardPodAffinityWeight, defaultHardPodAffinityWeight)
 }
 
-func defaultNodeAffinityArgs(*configv1.NodeAffinityArgs) {}
+func defaultNodeAffinityArgs(*configv1.NodeAffinityArgs, Features) {}
 
-func defaultBalancedAllocationArgs(args *configv1.NodeResourcesBalancedAllocationArgs) {
+func defaultBalancedAllocationArgs(args *configv1.NodeResourcesBalancedAllocationArgs, _ Features) {
 	args.Resources = defaultedResources(args.Resources)
 }
 
-func defaultNodeResourcesFitArgs(args *configv1.NodeResourcesFitArgs) {
+func defaultNodeResourcesFitArgs(args *configv1.NodeResourcesFitArgs, _ Features) {
 	if args.ScoringStrategy == nil {
 		args.ScoringStrategy = &configv1.ScoringStrategy{Type: configv1.LeastAllocated}
 	}
 	args.ScoringStrategy.Resources = defaultedResources(args.ScoringStrategy.Resources)
 }
 
-func defaultPodTopologySpreadArgs(args *configv1.PodTopologySpreadArgs) {
+func defaultPodTopologySpreadArgs(args *configv1.PodTopologySpreadArgs, _ Features) {
 	if args.DefaultingType == "" {
 		args.DefaultingType = configv1.SystemDefaulting
 	}
 }
 
-func defaultVolumeBindingArgs(args *configv1.VolumeBindingArgs) {
+func defaultVolumeBindingArgs(args *configv1.VolumeBindingArgs, features Features) {
 	setDefault(&args.BindTimeoutSeconds, defaultBindTimeoutSeconds)
-	if len(args.Shape) == 0 {
+	if len(args.Shape) == 0 && !features.NoStorageCapacityScoring {
 		args.Shape = []configv1.UtilizationShapePoint{{Utilization: 0, Score: 10}, {Utilization: 100, Score: 0}}
 	}
 }

@@ -22,7 +22,7 @@ const minBindingTimeout = time.Second
 
 // validateDefaultPreemptionArgs checks arguments of DefaultPreemption. Like those of the other plugins it is called by
 // [ValidateArgs].
-func validateDefaultPreemptionArgs(path *field.Path, args *configv1.DefaultPreemptionArgs) field.ErrorList {
+func validateDefaultPreemptionArgs(path *field.Path, args *configv1.DefaultPreemptionArgs, _ Features) field.ErrorList {
 	const percentageField, absoluteField = "minCandidateNodesPercentage", "minCandidateNodesAbsolute"
 	var errs field.ErrorList
 	percentage, absolute := args.MinCandidateNodesPercentage, args.MinCandidateNodesAbsolute
@@ -40,7 +40,7 @@ func validateDefaultPreemptionArgs(path *field.Path, args *configv1.DefaultPreem
 }
 
 // validateInterPodAffinityArgs checks arguments of InterPodAffinity.
-func validateInterPodAffinityArgs(path *field.Path, args *configv1.InterPodAffinityArgs) field.ErrorList {
+func validateInterPodAffinityArgs(path *field.Path, args *configv1.InterPodAffinityArgs, _ Features) field.ErrorList {
 	return validateRange100(child(path, "hardPodAffinityWeight"), args.HardPodAffinityWeight)
 }
 
@@ -52,7 +52,7 @@ func validateRange100(path *field.Path, value *int32) field.ErrorList {
 }
 
 // validateNodeAffinityArgs checks arguments of NodeAffinity.
-func validateNodeAffinityArgs(path *field.Path, args *configv1.NodeAffinityArgs) field.ErrorList {
+func validateNodeAffinityArgs(path *field.Path, args *configv1.NodeAffinityArgs, _ Features) field.ErrorList {
 	if args.AddedAffinity == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func fieldErrors(path *field.Path, err error) field.ErrorList {
 
 // validateNodeResourcesBalancedAllocationArgs checks arguments of
 // NodeResourcesBalancedAllocation.
-func validateNodeResourcesBalancedAllocationArgs(path *field.Path, args *configv1.NodeResourcesBalancedAllocationArgs) field.ErrorList {
+func validateNodeResourcesBalancedAllocationArgs(path *field.Path, args *configv1.NodeResourcesBalancedAllocationArgs, _ Features) field.ErrorList {
 	var errs field.ErrorList
 	names := sets.New[string]()
 	for i, resource := range args.Resources {
@@ -111,7 +111,7 @@ func validateNodeResourcesBalancedAllocationArgs(path *field.Path, args *configv
 }
 
 // validatePodTopologySpreadArgs checks arguments of PodTopologySpread.
-func validatePodTopologySpreadArgs(path *field.Path, args *configv1.PodTopologySpreadArgs) field.ErrorList {
+func validatePodTopologySpreadArgs(path *field.Path, args *configv1.PodTopologySpreadArgs, _ Features) field.ErrorList {
 	var errs field.ErrorList
 	typePath := child(path, "defaultingType")
 	switch args.DefaultingType {
@@ -163,23 +163,39 @@ func validateSpreadConstraint(path *field.Path, constraint v1.TopologySpreadCons
 }
 
 // validateVolumeBindingArgs checks arguments of VolumeBinding.
-func validateVolumeBindingArgs(path *field.Path, args *configv1.VolumeBindingArgs) field.ErrorList {
+func validateVolumeBindingArgs(path *field.Path, args *configv1.VolumeBindingArgs, features Features) field.ErrorList {
 	var errs field.ErrorList
 	if timeout := args.BindTimeoutSeconds; timeout != nil && *timeout < 0 {
 		errs = append(errs, field.Invalid(child(path, "bindTimeoutSeconds"), *timeout,
 			"invalid BindTimeoutSeconds, should not be a negative value"))
 	}
-	return append(errs, validateShape(child(path, "shape"), args.Shape)...)
+	path = child(path, "shape")
+	switch {
+	case !features.NoStorageCapacityScoring:
+		errs = append(errs, validateShape(path, args.Shape)...)
+	case args.Shape != nil:
+		errs = append(errs, field.Invalid(path, args.Shape,
+			"unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"))
+	}
+	return errs
 }
 
 // validateDynamicResourcesArgs checks arguments of DynamicResources.
-func validateDynamicResourcesArgs(path *field.Path, args *configv1.DynamicResourcesArgs) field.ErrorList {
+func validateDynamicResourcesArgs(path *field.Path, args *configv1.DynamicResourcesArgs, features Features) field.ErrorList {
 	var errs field.ErrorList
-	if timeout := args.FilterTimeout; timeout != nil && timeout.Duration < 0 {
-		errs = append(errs, field.Invalid(child(path, "filterTimeout"), timeout, "must be zero or positive"))
+	switch timeout, path := args.FilterTimeout, child(path, "filterTimeout"); {
+	case timeout == nil:
+	case features.NoFilterTimeout:
+		errs = append(errs, field.Forbidden(path, "DRASchedulingFilterTimeout feature gate is disabled"))
+	case timeout.Duration < 0:
+		errs = append(errs, field.Invalid(path, timeout, "must be zero or positive"))
 	}
-	if timeout := args.BindingTimeout; timeout != nil && timeout.Duration < minBindingTimeout {
-		errs = append(errs, field.Invalid(child(path, "bindingTimeout"), timeout, "must be at least 1 second"))
+	switch timeout, path := args.BindingTimeout, child(path, "bindingTimeout"); {
+	case timeout == nil:
+	case features.NoBindingConditions:
+		errs = append(errs, field.Forbidden(path, "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"))
+	case timeout.Duration < minBindingTimeout:
+		errs = append(errs, field.Invalid(path, timeout, "must be at least 1 second"))
 	}
 	return errs
 }

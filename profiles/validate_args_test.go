@@ -145,6 +145,47 @@ func TestValidateArgsFragments(t *testing.T) {
 	}
 }
 
+// TestFeaturesSwitchedOff checks that settings of what is switched off are refused, and have no default.
+func TestFeaturesSwitchedOff(t *testing.T) {
+	off := Features{NoStorageCapacityScoring: true, NoFilterTimeout: true, NoBindingConditions: true}
+	for _, test := range []struct {
+		plugin, args string
+		features     Features
+		want         string
+	}{
+		{"DynamicResources", "{filterTimeout: 5s}", Features{NoFilterTimeout: true}, "filterTimeout: Forbidden: DRASchedulingFilterTimeout feature gate is disabled"},
+		{"DynamicResources", "{filterTimeout: 0s}", Features{NoFilterTimeout: true}, "filterTimeout: Forbidden: DRASchedulingFilterTimeout feature gate is disabled"},
+		{"DynamicResources", "{filterTimeout: 5s}", Features{NoStorageCapacityScoring: true, NoBindingConditions: true}, ""},
+		{"DynamicResources", "{bindingTimeout: 5s}", Features{NoBindingConditions: true},
+			"bindingTimeout: Forbidden: DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"},
+		{"DynamicResources", "{bindingTimeout: 5s}", Features{NoStorageCapacityScoring: true, NoFilterTimeout: true}, ""},
+		{"VolumeBinding", "{shape: [{utilization: 0, score: 1}]}", Features{NoStorageCapacityScoring: true},
+			"unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"},
+		{"VolumeBinding", "{shape: [{utilization: 0, score: 1}]}", Features{NoFilterTimeout: true, NoBindingConditions: true}, ""},
+		{"VolumeBinding", "{bindTimeoutSeconds: 5}", off, ""},
+		{"DynamicResources", "{}", off, ""},
+	} {
+		text := "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n" +
+			"profiles: [{pluginConfig: [{name: " + test.plugin + ", args: " + test.args + "}]}]\n"
+		_, err := Parse("config.yaml", []byte(text), Options{Features: test.features})
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %s with %+v: error %v, want %q", test.plugin, test.args, test.features, err, test.want)
+		}
+	}
+	defaulted := off.Default()
+	want := &configv1.DynamicResourcesArgs{}
+	want.SetGroupVersionKind(kindFor("DynamicResources"))
+	if diff := cmp.Diff(want, defaulted.Profiles[0].Args("DynamicResources")); diff != "" {
+		t.Errorf("default arguments of DynamicResources (-want +got):\n%s", diff)
+	}
+	if shape := defaulted.Profiles[0].Args("VolumeBinding").(*configv1.VolumeBindingArgs).Shape; shape != nil {
+		t.Errorf("the default shape is %v, want none", shape)
+	}
+	if err := defaulted.Validate(); err != nil {
+		t.Errorf("the default configuration is not valid: %v", err)
+	}
+}
+
 func sorted(texts []string) map[string]bool {
 	set := make(map[string]bool)
 	for _, text := range texts {

@@ -20,7 +20,7 @@ const (
 )
 
 // validateNodeResourcesFitArgs checks arguments of NodeResourcesFit.
-func validateNodeResourcesFitArgs(path *field.Path, args *configv1.NodeResourcesFitArgs) field.ErrorList {
+func validateNodeResourcesFitArgs(path *field.Path, args *configv1.NodeResourcesFitArgs, _ Features) field.ErrorList {
 	var errs field.ErrorList
 	for i, resource := range args.IgnoredResources {
 		errs = append(errs, metavalidation.ValidateLabelName(resource, child(path, "ignoredResources").Index(i))...)

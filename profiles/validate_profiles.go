@@ -31,7 +31,7 @@ func (c *Configuration) validateProfiles() field.ErrorList {
 		names.Insert(profile.SchedulerName)
 		errs = append(errs, validatePercentage(path.Child("percentageOfNodesToScore"), profile.PercentageOfNodesToScore)...)
 		errs = append(errs, c.validateRemovedPlugins(i)...)
-		errs = append(errs, validatePluginConfig(path.Child("pluginConfig"), profile.PluginConfig)...)
+		errs = append(errs, validatePluginConfig(path.Child("pluginConfig"), profile.PluginConfig, c.features)...)
 	}
 	return append(errs, c.validateQueueSort()...)
 }
@@ -81,7 +81,7 @@ func (c *Configuration) indexAsWritten(profile int, point ExtensionPoint, plugin
 }
 
 // validatePluginConfig checks the arguments of the plugins that have a kind here.
-func validatePluginConfig(path *field.Path, configs []PluginConfig) field.ErrorList {
+func validatePluginConfig(path *field.Path, configs []PluginConfig, features Features) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
 	for i, config := range configs {
@@ -90,7 +90,7 @@ func validatePluginConfig(path *field.Path, configs []PluginConfig) field.ErrorL
 		}
 		seen.Insert(config.Name)
 		if kind, found := inTreeKind(config.Name); found {
-			errs = append(errs, kind.validate(path.Index(i).Child("args"), config.Args)...)
+			errs = append(errs, kind.validate(path.Index(i).Child("args"), config.Args, features)...)
 		}
 	}
 	return errs

@@ -6,13 +6,14 @@ package volumebinding
 import (
 	"testing"
 
+	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 )
 
 func TestWithoutScoring(t *testing.T) {
-	built, err := NewWithoutScoring(t.Context(), nil, &fixture.Handle{Informers: fixture.Informers(t)})
+	built, err := NewWithoutScoring(t.Context(), &configv1.VolumeBindingArgs{}, &fixture.Handle{Informers: fixture.Informers(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

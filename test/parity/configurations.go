@@ -170,6 +170,15 @@ func (g *generator) pluginOfConfiguration() configv1.Plugin {
 	return plugin
 }
 
+// switchedArgs returns arguments whose meaning depends on feature gates.
+func (g *generator) switchedArgs() map[string]any {
+	for {
+		if args := g.argsOfConfiguration(); args["name"] == dynamicResources || args["name"] == "VolumeBinding" {
+			return args
+		}
+	}
+}
+
 // argsOfConfiguration returns the arguments of one plugin, some of them not valid.
 func (g *generator) argsOfConfiguration() map[string]any {
 	resources := func() []any {

@@ -16,11 +16,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/component-base/featuregate"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+	upstreamfeatures "k8s.io/kubernetes/pkg/features"
 	upstreamscheduler "k8s.io/kubernetes/pkg/scheduler"
 	upstreamconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	upstreamscheme "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
@@ -30,6 +34,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/plugins/volumebinding"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler/extender"
@@ -48,12 +53,12 @@ type resolved struct {
 func TestConfigurationsOfTestData(t *testing.T) {
 	for _, document := range testDocuments(t) {
 		if reason := refusedOnPurpose(document.file); reason != "" {
-			if _, err := ourConfiguration(t.Context(), document.data); err == nil {
+			if _, err := ourConfiguration(t.Context(), document.data, profiles.Features{}); err == nil {
 				t.Errorf("%s: Rouse accepts it, although %s", document.file, reason)
 			}
 			continue
 		}
-		if diff, _ := configurationsDiffer(t.Context(), document.data); diff != "" {
+		if diff, _ := configurationsDiffer(t.Context(), document.data, profiles.Features{}); diff != "" {
 			t.Errorf("%s: %s", document.file, diff)
 		}
 	}
@@ -98,10 +103,13 @@ func (m *machine) compareConfigurations(t round) {
 	g := newGenerator(t.seed)
 	made := g.configuration()
 	for _, config := range []any{made, g.mutated(made), g.soundConfiguration()} {
-		diff, done := differenceOf(t.Context(), config)
+		diff, done := differenceOf(t.Context(), config, profiles.Features{})
 		if diff != "" {
-			config = shrink(config, simplerDocuments, func(smaller any) bool { diff, _ := differenceOf(t.Context(), smaller); return diff != "" })
-			diff, _ = differenceOf(t.Context(), config)
+			config = shrink(config, simplerDocuments, func(smaller any) bool {
+				diff, _ := differenceOf(t.Context(), smaller, profiles.Features{})
+				return diff != ""
+			})
+			diff, _ = differenceOf(t.Context(), config, profiles.Features{})
 			text, _ := yaml.Marshal(config)
 			t.mismatch("%s\n%s", diff, text)
 		}
@@ -116,7 +124,7 @@ func (m *machine) compareConfigurations(t round) {
 		if refusedForm(odd) {
 			continue
 		}
-		diff, done := configurationsDiffer(t.Context(), []byte(odd))
+		diff, done := configurationsDiffer(t.Context(), []byte(odd), profiles.Features{})
 		if diff != "" {
 			t.mismatch("%s\n%q", diff, odd)
 		}
@@ -140,7 +148,7 @@ func TestArgsOfDynamicResources(t *testing.T) {
 				"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": []any{map[string]any{
 					"pluginConfig": []any{map[string]any{"name": dynamicResources, "args": args}},
 				}},
-			})
+			}, profiles.Features{})
 			if diff != "" {
 				t.Errorf("%v: %s", args, diff)
 			}
@@ -149,6 +157,41 @@ func TestArgsOfDynamicResources(t *testing.T) {
 	}
 	if want := 64 - 4*3; refused != want {
 		t.Errorf("%d of 64 are refused, want %d", refused, want)
+	}
+}
+
+// TestConfigurationsWithGatesOff compares what is accepted, and what it comes to, with each set of the feature gates off
+// that settings depend on.
+func TestConfigurationsWithGatesOff(t *testing.T) {
+	settings := readSettings(t)
+	for set := range 8 {
+		off := profiles.Features{NoStorageCapacityScoring: set&1 != 0, NoFilterTimeout: set&2 != 0, NoBindingConditions: set&4 != 0}
+		t.Run(fmt.Sprintf("%+v", off), func(t *testing.T) {
+			for gate, isOff := range map[featuregate.Feature]bool{
+				upstreamfeatures.StorageCapacityScoring:     off.NoStorageCapacityScoring,
+				upstreamfeatures.DRASchedulerFilterTimeout:  off.NoFilterTimeout,
+				upstreamfeatures.DRADeviceBindingConditions: off.NoBindingConditions,
+			} {
+				featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, gate, !isOff)
+			}
+			accepted, refused := 0, 0
+			for i := range max(settings.rounds/8, 25) {
+				g := newGenerator(settings.roundSeed(i))
+				config := map[string]any{
+					"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+					"profiles": []any{map[string]any{"pluginConfig": some(g, 3, g.switchedArgs)}},
+				}
+				diff, done := differenceOf(t.Context(), config, off)
+				if diff != "" {
+					text, _ := yaml.Marshal(config)
+					t.Fatalf("SEED=%d N=1: %s\n%s", settings.roundSeed(i), diff, text)
+				}
+				accepted, refused = accepted+done[kind{"configuration: accepted", ""}], refused+done[kind{"configuration: refused", ""}]
+			}
+			if accepted == 0 || refused == 0 {
+				t.Errorf("%d configurations are accepted, %d refused", accepted, refused)
+			}
+		})
 	}
 }
 
@@ -168,17 +211,17 @@ func flowOf(config any) string {
 // and at bytes that no YAML has, after the end of the first one.
 func refusedForm(text string) bool { return strings.Contains(text, "\x00") }
 
-func differenceOf(ctx context.Context, config any) (diff string, done counts) {
+func differenceOf(ctx context.Context, config any, features profiles.Features) (diff string, done counts) {
 	text, err := yaml.Marshal(config)
 	if err != nil {
 		return "", nil
 	}
-	return configurationsDiffer(ctx, text)
+	return configurationsDiffer(ctx, text, features)
 }
 
-func configurationsDiffer(ctx context.Context, data []byte) (diff string, done counts) {
+func configurationsDiffer(ctx context.Context, data []byte, features profiles.Features) (diff string, done counts) {
 	want, theirErr := theirConfiguration(ctx, data)
-	got, ourErr := ourConfiguration(ctx, data)
+	got, ourErr := ourConfiguration(ctx, data, features)
 	if theirErr == nil && ourErr != nil && strings.Contains(ourErr.Error(), ".args.") && builtWithoutFit(want) {
 		return "", nil // differs on purpose: arguments of a plugin that is not used are checked, too
 	}
@@ -190,7 +233,7 @@ func configurationsDiffer(ctx context.Context, data []byte) (diff string, done c
 		return fmt.Sprintf("kube-scheduler: %v\nRouse: %v", theirErr, ourErr), nil
 	}
 	if theirErr == nil {
-		if diff := writtenDiffers(ctx, data, want, got); diff != "" {
+		if diff := writtenDiffers(ctx, data, features, want, got); diff != "" {
 			return diff, nil
 		}
 	}
@@ -210,8 +253,8 @@ func configurationsDiffer(ctx context.Context, data []byte) (diff string, done c
 
 // writtenDiffers compares what a configuration comes to with what both schedulers make of it as Rouse writes it, which is
 // what profiles show -o config prints. An empty list and none are the same.
-func writtenDiffers(ctx context.Context, data []byte, theirs, ours *resolved) string {
-	config, err := profiles.Parse("config.yaml", data, profiles.Options{})
+func writtenDiffers(ctx context.Context, data []byte, features profiles.Features, theirs, ours *resolved) string {
+	config, err := profiles.Parse("config.yaml", data, profiles.Options{Features: features})
 	if err != nil {
 		return err.Error()
 	}
@@ -223,7 +266,12 @@ func writtenDiffers(ctx context.Context, data []byte, theirs, ours *resolved) st
 		name string
 		load func(context.Context, []byte) (*resolved, error)
 		want *resolved
-	}{{"kube-scheduler", theirConfiguration, theirs}, {"Rouse", ourConfiguration, ours}} {
+	}{
+		{"kube-scheduler", theirConfiguration, theirs},
+		{"Rouse", func(ctx context.Context, data []byte) (*resolved, error) {
+			return ourConfiguration(ctx, data, features)
+		}, ours},
+	} {
 		again, err := side.load(ctx, written)
 		if err != nil {
 			return fmt.Sprintf("%s does not load what Rouse wrote: %v\n%s", side.name, err, written)
@@ -302,8 +350,8 @@ func theirConfiguration(ctx context.Context, data []byte) (*resolved, error) {
 	return result, nil
 }
 
-func ourConfiguration(ctx context.Context, data []byte) (*resolved, error) {
-	config, err := profiles.Parse("config.yaml", data, profiles.Options{})
+func ourConfiguration(ctx context.Context, data []byte, features profiles.Features) (*resolved, error) {
+	config, err := profiles.Parse("config.yaml", data, profiles.Options{Features: features})
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +361,11 @@ func ourConfiguration(ctx context.Context, data []byte) (*resolved, error) {
 		}
 	}
 	client := fake.NewClientset()
-	built, err := runtime.NewProfiles(ctx, config, plugins.NewInTreeRegistry(), runtime.Options{
+	registry := plugins.NewInTreeRegistry()
+	if features.NoStorageCapacityScoring {
+		registry[volumebinding.Name] = volumebinding.NewWithoutScoring
+	}
+	built, err := runtime.NewProfiles(ctx, config, registry, runtime.Options{
 		Clients:  runtime.Clients{ClientSet: client, InformerFactory: informers.NewSharedInformerFactory(client, 0)},
 		Managers: runtime.Managers{DRA: noDevices{}},
 		Snapshot: cache.NewSnapshot(nil, nil),

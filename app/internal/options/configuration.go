@@ -12,16 +12,18 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/leaderelection"
 
+	"github.com/rouse-scheduler/rouse/app/internal/features"
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
 // Configuration returns the configuration that file and flags come to. plugins are the names of all plugins that exist.
 // The error is a manifest.ErrorList with everything that is wrong, or that of the operating system.
 func (o *Options) Configuration(plugins sets.Set[string]) (config *profiles.Configuration, err error) {
+	switched := o.switched()
 	if o.ConfigFile != "" {
-		config, err = profiles.Load(o.ConfigFile, profiles.Options{KnownPlugins: plugins, Override: o.override})
+		config, err = profiles.Load(o.ConfigFile, profiles.Options{KnownPlugins: plugins, Override: o.override, Features: switched})
 	} else {
-		config = profiles.Default()
+		config = switched.Default()
 		o.applyDeprecated(config)
 		o.applyLeaderElection(config)
 		err = config.Validate()
@@ -30,6 +32,15 @@ func (o *Options) Configuration(plugins sets.Set[string]) (config *profiles.Conf
 		return nil, err
 	}
 	return config, checkElection(config)
+}
+
+// switched returns the parts of a configuration that feature gates switch off.
+func (o *Options) switched() profiles.Features {
+	return profiles.Features{
+		NoStorageCapacityScoring: !o.Gates.Enabled(features.StorageCapacityScoring),
+		NoFilterTimeout:          !o.Gates.Enabled(features.DRASchedulerFilterTimeout),
+		NoBindingConditions:      !o.Gates.Enabled(features.DRADeviceBindingConditions),
+	}
 }
 
 // checkElection checks what client-go asks of an election beyond what a valid configuration is.

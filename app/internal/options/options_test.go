@@ -166,13 +166,30 @@ func TestConfigurationIsChecked(t *testing.T) {
 		"flags without a file": {file: "-", flags: "--leader-elect-renew-deadline=20s", wantErr: "leaseDuration"},
 		"flags with a file":    {flags: "--leader-elect-resource-lock=configmaps", wantErr: `resourceLock value must be "leases"`},
 		"the file":             {file: "parallelism: 0", wantErr: "parallelism"},
+		"a timeout that a feature gate has switched off": {
+			file: "profiles: [{pluginConfig: [{name: DynamicResources, args: {filterTimeout: 5s}}]}]", flags: "--feature-gates=DRASchedulerFilterTimeout=false",
+			wantErr: "filterTimeout: Forbidden",
+		},
+		"another timeout": {
+			file: "profiles: [{pluginConfig: [{name: DynamicResources, args: {bindingTimeout: 5s}}]}]", flags: "--feature-gates=DRADeviceBindingConditions=false",
+			wantErr: "bindingTimeout: Forbidden",
+		},
+		"the shape of scores that a feature gate has switched off": {
+			file:    "profiles: [{pluginConfig: [{name: VolumeBinding, args: {shape: [{utilization: 0, score: 1}]}}]}]",
+			flags:   "--feature-gates=StorageCapacityScoring=false",
+			wantErr: "unexpected field `shape`",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flags := strings.Fields(test.flags)
 			if test.file != "-" {
 				flags = append(flags, "--config="+write(t, test.file))
 			}
-			if _, err := parse(t, flags...).Configuration(nil); err == nil || !strings.Contains(err.Error(), test.wantErr) {
+			o := parse(t, flags...)
+			if err := o.Gates.Set(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := o.Configuration(nil); err == nil || !strings.Contains(err.Error(), test.wantErr) {
 				t.Errorf("error %v, want one with %q", err, test.wantErr)
 			}
 		})
