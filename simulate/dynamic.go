@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/dynamic/dynamiclister"
 	"k8s.io/client-go/informers"
 	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/rouse-scheduler/rouse/internal/informer"
 )
 
 var _ dynamicinformer.DynamicSharedInformerFactory = &dynamicFactory{}
@@ -36,15 +38,15 @@ func (f *dynamicFactory) ForResource(resource schema.GroupVersionResource) infor
 }
 
 // dynamic returns the informer that shows objects without their type.
-func (c *collection) dynamic() *informer {
+func (c *collection) dynamic() *informer.Informer {
 	if c.custom() {
 		return c.informer
 	}
 	if c.untyped == nil {
-		c.untyped = newInformer(nil)
-		for _, key := range c.informer.indexer.ListKeys() {
-			known, _, _ := c.informer.indexer.GetByKey(key)
-			c.untyped.deliver(key, withoutType(c.kind, known.(object)))
+		c.untyped = informer.New(nil)
+		for _, key := range c.informer.Known().ListKeys() {
+			known, _, _ := c.informer.Known().GetByKey(key)
+			c.untyped.Deliver(key, withoutType(c.kind, known.(object)))
 		}
 	}
 	return c.untyped
@@ -76,7 +78,7 @@ func (f *dynamicFactory) WaitForCacheSync(<-chan struct{}) map[schema.GroupVersi
 
 type dynamicInformer struct {
 	resource schema.GroupVersionResource
-	informer *informer
+	informer *informer.Informer
 }
 
 // Informer implements informers.GenericInformer.

@@ -15,8 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rouse-scheduler/rouse/internal/informer"
 )
 
 // store holds the objects of the cluster, as the API server would. What it has taken is never changed again, only
@@ -47,15 +50,15 @@ type store struct {
 type collection struct {
 	*kind
 	objects  map[string]object
-	informer *informer
+	informer *informer.Informer
 	// untyped shows the objects of a kind that has a Go type without it, as dynamic informers do; nil until asked
 	// for it.
-	untyped *informer
+	untyped *informer.Informer
 }
 
 // used reports whether the kind was asked for.
 func (c *collection) used() bool {
-	return c.informer.used || c.untyped != nil && c.untyped.used
+	return c.informer.Used() || c.untyped != nil && c.untyped.Used()
 }
 
 // change is one object that was created, changed or, if it has no current state, deleted.
@@ -86,10 +89,11 @@ func newStore(clock *virtualClock) *store {
 
 // addKind makes room for objects of a kind.
 func (s *store) addKind(k *kind) *collection {
-	c := &collection{kind: k, objects: make(map[string]object), informer: newInformer(nil)}
+	var visible func(apiruntime.Object) bool
 	if k.GroupVersionKind == v1.SchemeGroupVersion.WithKind("Pod") {
-		c.informer.visible = unfinishedPod
+		visible = unfinishedPod
 	}
+	c := &collection{kind: k, objects: make(map[string]object), informer: informer.New(visible)}
 	s.collections[k.resource] = c
 	return c
 }

@@ -40,11 +40,11 @@ func (nopWatcher) Settled()       {}
 // deliverTo hands a change to the informers of its kind, and tells the watcher if anybody could see it.
 func (c *Cluster) deliverTo(made change) {
 	to := made.collection.informer
-	to.deliver(made.key, made.current)
+	to.Deliver(made.key, made.current)
 	if untyped := made.collection.untyped; untyped != nil {
-		untyped.deliver(made.key, withoutType(made.collection.kind, made.current))
+		untyped.Deliver(made.key, withoutType(made.collection.kind, made.current))
 	}
-	old, current := to.shown(made.previous), to.shown(made.current)
+	old, current := to.Shown(made.previous), to.Shown(made.current)
 	if old == nil && current == nil {
 		return
 	}

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package simulate
+package informer
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-var _ clientcache.SharedIndexInformer = &informer{}
+var _ clientcache.SharedIndexInformer = &Informer{}
 
-// informer is a shared informer without goroutines: whoever hands it a change sees every handler run before the call
+// Informer is a shared informer without goroutines: whoever hands it a change sees every handler run before the call
 // returns. What it knows is behind the store until then, as it would be behind a real API server.
-type informer struct {
+type Informer struct {
 	indexer   orderedIndexer
 	handlers  []*registration
 	transform clientcache.TransformFunc
@@ -28,22 +28,29 @@ type informer struct {
 	visible func(apiruntime.Object) bool
 }
 
-func newInformer(visible func(apiruntime.Object) bool) *informer {
-	return &informer{indexer: newOrderedIndexer(), visible: visible}
+// New returns an informer that knows no object. It shows those that visible reports; nil shows everything.
+func New(visible func(apiruntime.Object) bool) *Informer {
+	return &Informer{indexer: newOrderedIndexer(), visible: visible}
 }
 
-// shown returns an object if the informer shows it, and nil otherwise.
-func (i *informer) shown(o apiruntime.Object) apiruntime.Object {
+// Used reports whether the kind was asked for: a handler was added, or the store was handed out.
+func (i *Informer) Used() bool { return i.used }
+
+// Known returns the objects that the informer has, without counting as a use of it.
+func (i *Informer) Known() clientcache.Indexer { return i.indexer }
+
+// Shown returns an object if the informer shows it, and nil otherwise.
+func (i *Informer) Shown(o apiruntime.Object) apiruntime.Object {
 	if o == nil || i.visible != nil && !i.visible(o) {
 		return nil
 	}
 	return o
 }
 
-// deliver brings the informer up to date with one object and runs the handlers; current is nil if the object named by
+// Deliver brings the informer up to date with one object and runs the handlers; current is nil if the object named by
 // key is gone.
-func (i *informer) deliver(key string, current apiruntime.Object) {
-	current = i.shown(current)
+func (i *Informer) Deliver(key string, current apiruntime.Object) {
+	current = i.Shown(current)
 	var updated any = current
 	if current != nil && i.transform != nil {
 		if transformed, err := i.transform(current.DeepCopyObject()); err == nil {
@@ -66,7 +73,7 @@ func (i *informer) deliver(key string, current apiruntime.Object) {
 	}
 }
 
-func (i *informer) notify(call func(clientcache.ResourceEventHandler)) {
+func (i *Informer) notify(call func(clientcache.ResourceEventHandler)) {
 	for _, registration := range slices.Clone(i.handlers) {
 		call(registration.handler)
 	}
@@ -74,7 +81,7 @@ func (i *informer) notify(call func(clientcache.ResourceEventHandler)) {
 
 // AddEventHandler implements clientcache.SharedInformer. The handler hears of the objects that there are before the
 // call returns.
-func (i *informer) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
+func (i *Informer) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
 	i.used = true
 	added := &registration{handler: handler}
 	i.handlers = append(i.handlers, added)
@@ -85,21 +92,21 @@ func (i *informer) AddEventHandler(handler clientcache.ResourceEventHandler) (cl
 }
 
 // AddEventHandlerWithResyncPeriod implements clientcache.SharedInformer; there are no resyncs.
-func (i *informer) AddEventHandlerWithResyncPeriod(
+func (i *Informer) AddEventHandlerWithResyncPeriod(
 	handler clientcache.ResourceEventHandler, _ time.Duration,
 ) (clientcache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandler(handler)
 }
 
 // AddEventHandlerWithOptions implements clientcache.SharedInformer; there are no resyncs.
-func (i *informer) AddEventHandlerWithOptions(
+func (i *Informer) AddEventHandlerWithOptions(
 	handler clientcache.ResourceEventHandler, _ clientcache.HandlerOptions,
 ) (clientcache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandler(handler)
 }
 
 // RemoveEventHandler implements clientcache.SharedInformer.
-func (i *informer) RemoveEventHandler(handle clientcache.ResourceEventHandlerRegistration) error {
+func (i *Informer) RemoveEventHandler(handle clientcache.ResourceEventHandlerRegistration) error {
 	if handle == nil {
 		return errors.New("removing an event handler: the registration is nil")
 	}
@@ -108,53 +115,53 @@ func (i *informer) RemoveEventHandler(handle clientcache.ResourceEventHandlerReg
 }
 
 // GetStore implements clientcache.SharedInformer.
-func (i *informer) GetStore() clientcache.Store { return i.GetIndexer() }
+func (i *Informer) GetStore() clientcache.Store { return i.GetIndexer() }
 
 // GetIndexer implements clientcache.SharedIndexInformer.
-func (i *informer) GetIndexer() clientcache.Indexer {
+func (i *Informer) GetIndexer() clientcache.Indexer {
 	i.used = true
 	return i.indexer
 }
 
 // AddIndexers implements clientcache.SharedIndexInformer.
-func (i *informer) AddIndexers(indexers clientcache.Indexers) error {
+func (i *Informer) AddIndexers(indexers clientcache.Indexers) error {
 	return i.indexer.AddIndexers(indexers)
 }
 
 // GetController implements clientcache.SharedInformer. There is none, which is what the interface asks for.
-func (i *informer) GetController() clientcache.Controller { return noController{} }
+func (i *Informer) GetController() clientcache.Controller { return noController{} }
 
 // Run implements clientcache.SharedInformer. There is nothing to run.
-func (i *informer) Run(<-chan struct{}) {}
+func (i *Informer) Run(<-chan struct{}) {}
 
 // RunWithContext implements clientcache.SharedInformer. There is nothing to run.
-func (i *informer) RunWithContext(context.Context) {}
+func (i *Informer) RunWithContext(context.Context) {}
 
 // HasSynced implements clientcache.SharedInformer.
-func (i *informer) HasSynced() bool { return true }
+func (i *Informer) HasSynced() bool { return true }
 
 // HasSyncedChecker implements clientcache.SharedInformer.
-func (i *informer) HasSyncedChecker() clientcache.DoneChecker { return alwaysDone{} }
+func (i *Informer) HasSyncedChecker() clientcache.DoneChecker { return alwaysDone{} }
 
 // LastSyncResourceVersion implements clientcache.SharedInformer.
-func (i *informer) LastSyncResourceVersion() string { return "" }
+func (i *Informer) LastSyncResourceVersion() string { return "" }
 
 // SetWatchErrorHandler implements clientcache.SharedInformer. There is no watch that could fail.
-func (i *informer) SetWatchErrorHandler(clientcache.WatchErrorHandler) error { return nil }
+func (i *Informer) SetWatchErrorHandler(clientcache.WatchErrorHandler) error { return nil }
 
 // SetWatchErrorHandlerWithContext implements clientcache.SharedInformer. There is no watch that could fail.
-func (i *informer) SetWatchErrorHandlerWithContext(clientcache.WatchErrorHandlerWithContext) error {
+func (i *Informer) SetWatchErrorHandlerWithContext(clientcache.WatchErrorHandlerWithContext) error {
 	return nil
 }
 
 // SetTransform implements clientcache.SharedInformer.
-func (i *informer) SetTransform(transform clientcache.TransformFunc) error {
+func (i *Informer) SetTransform(transform clientcache.TransformFunc) error {
 	i.transform = transform
 	return nil
 }
 
 // IsStopped implements clientcache.SharedInformer.
-func (i *informer) IsStopped() bool { return false }
+func (i *Informer) IsStopped() bool { return false }
 
 // registration is one handler of an informer.
 type registration struct {
@@ -171,7 +178,7 @@ func (r *registration) HasSyncedChecker() clientcache.DoneChecker { return alway
 type alwaysDone struct{}
 
 // Name implements clientcache.DoneChecker.
-func (alwaysDone) Name() string { return "simulated informer" }
+func (alwaysDone) Name() string { return "informer without a watch" }
 
 // Done implements clientcache.DoneChecker.
 func (alwaysDone) Done() <-chan struct{} {

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package simulate
+package informer
 
 import (
 	"slices"
