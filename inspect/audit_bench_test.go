@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
@@ -35,23 +32,15 @@ func BenchmarkAuditedPod(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			capacity := v1.ResourceList{v1.ResourceCPU: resource.MustParse("64"), v1.ResourceMemory: resource.MustParse("64Gi"), v1.ResourcePods: resource.MustParse("10000")}
 			for i := range nodes {
-				must(cluster.Create(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i)}, Status: v1.NodeStatus{Allocatable: capacity}}))
-			}
-			podOf := func(name string, cpu int64) *v1.Pod {
-				requests := v1.ResourceList{v1.ResourceCPU: *resource.NewMilliQuantity(cpu, resource.DecimalSI)}
-				return &v1.Pod{
-					ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-					Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: requests}}}},
-				}
+				must(cluster.Create(objects.Node(fmt.Sprintf("node-%d", i)).Capacity("cpu", "64", "memory", "64Gi", "pods", "10000").Build()))
 			}
 			for i := range 40 {
-				must(cluster.Create(podOf(fmt.Sprintf("waiting-%d", i), int64(100_000+i%20))))
+				must(cluster.Create(objects.Pod(fmt.Sprintf("waiting-%d", i)).Requests("cpu", fmt.Sprintf("%dm", 100_000+i%20)).Build()))
 			}
 			must(cluster.Settle())
 			for i := 0; b.Loop(); i++ {
-				must(cluster.Create(podOf(fmt.Sprintf("pod-%d", i), 1)))
+				must(cluster.Create(objects.Pod(fmt.Sprintf("pod-%d", i)).Requests("cpu", "1m").Build()))
 				must(cluster.Advance(0))
 			}
 			if audit := auditor.Audit(); audit.Summary.MissedWakeups > 0 || audit.Incomplete {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
@@ -99,10 +100,10 @@ func TestNodeAffinityDetails(t *testing.T) {
 func neighbourhood(t *testing.T) (east, west fwk.NodeInfo) {
 	t.Helper()
 	place := func(zone, app string, antiAffinity *v1.PodAntiAffinity) fwk.NodeInfo {
-		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app + "-1", Labels: map[string]string{"app": app}}}
+		pod := objects.Pod(app+"-1").Label("app", app).Build()
 		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: antiAffinity}
 		info := framework.NewNodeInfo(pod)
-		info.SetNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-" + zone, Labels: map[string]string{"zone": zone}}})
+		info.SetNode(objects.Node("n-"+zone).Label("zone", zone).Build())
 		return info
 	}
 	return place("east", "db", nil), place("west", "web", &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: near("zone", "web")})
@@ -114,7 +115,7 @@ func near(key, app string) []v1.PodAffinityTerm {
 
 func TestPodAffinityDetails(t *testing.T) {
 	east, west := neighbourhood(t)
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-2", Labels: map[string]string{"app": "web"}}}
+	pod := objects.Pod("web-2").Label("app", "web").Build()
 	pod.Spec.Affinity = &v1.Affinity{
 		PodAffinity:     &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: append(near("zone", "db"), near("rack", "db")...)},
 		PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: near("zone", "db")},
@@ -172,7 +173,7 @@ func TestSpreadDetails(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-2", Labels: map[string]string{"app": "web"}}}
+			pod := objects.Pod("web-2").Label("app", "web").Build()
 			pod.Spec.TopologySpreadConstraints = test.constraints
 			about := &subject{pod: pod, nodes: []fwk.NodeInfo{east, west}}
 			if diff := cmp.Diff(test.want, spreadDetails(about, test.node, []string{"node(s) didn't match pod topology spread constraints"})); diff != "" {

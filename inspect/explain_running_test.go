@@ -15,14 +15,13 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/rouse-scheduler/rouse/inspect"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/scheduler"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
@@ -89,28 +88,12 @@ func (w *running) bind(action clienttesting.Action) (bool, apiruntime.Object, er
 
 // runningNode is a node for three pods.
 func runningNode(i int) *v1.Node {
-	name := fmt.Sprint("n", i)
-	capacity := v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourcePods: resource.MustParse("3")}
-	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}},
-		Status:     v1.NodeStatus{Allocatable: capacity, Capacity: capacity},
-	}
+	return objects.Node(fmt.Sprint("n", i)).Capacity("cpu", "4", "pods", "3").Build()
 }
 
 // runningPod is a pod that will not be on a node with another such.
 func runningPod(i int) *v1.Pod {
-	name := fmt.Sprint("p", i)
-	term := v1.PodAffinityTerm{TopologyKey: v1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), Labels: map[string]string{"app": "web"}},
-		Spec: v1.PodSpec{
-			SchedulerName: v1.DefaultSchedulerName,
-			Containers:    []v1.Container{{Name: "c", Image: "i"}},
-			Affinity: &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
-				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term},
-			}},
-		},
-	}
+	return objects.Pod(fmt.Sprint("p", i)).Label("app", "web").PodAntiAffinity(v1.LabelHostname, "app=web").Build()
 }
 
 // TestExplainWhileSchedulerRuns is for the race detector too: pods come, are explained all the time, and get nodes.

@@ -215,7 +215,7 @@ func TestClaimsReachHintsThroughInformers(t *testing.T) {
 		start(t, s, options)
 		synctest.Wait()
 		claims := client.CoreV1().PersistentVolumeClaims("default")
-		claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
+		claim := objects.PersistentVolumeClaim("c").Build()
 		if _, err := claims.Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -7,11 +7,9 @@ import (
 	"context"
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/scheduler"
 )
 
@@ -29,27 +27,10 @@ func (p printer) PodBound(binding scheduler.Binding) {
 	p.bound <- fmt.Sprintf("%s runs on %s", binding.Pod.Name, binding.Node)
 }
 
-func node(name, cores string) *v1.Node {
-	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status: v1.NodeStatus{Allocatable: v1.ResourceList{
-			v1.ResourceCPU: resource.MustParse(cores), v1.ResourcePods: resource.MustParse("110"),
-		}},
-	}
-}
-
 // A scheduler needs a client and informers; here both come from a cluster in memory. Without more options it is what
 // kube-scheduler is by default.
 func Example() {
-	client := fake.NewClientset(node("small", "1"), node("large", "8"), &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "1"},
-		Spec: v1.PodSpec{
-			SchedulerName: v1.DefaultSchedulerName,
-			Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{
-				Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")},
-			}}},
-		},
-	})
+	client := fake.NewClientset(objects.Node("small").Capacity("cpu", "1").Build(), objects.Node("large").Capacity("cpu", "8").Build(), objects.Pod("web").Requests("cpu", "2").Build())
 	informers := scheduler.NewInformerFactory(client)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 const (
@@ -24,7 +26,7 @@ func (c *comparison) device() apiruntime.Object {
 	r := c.random
 	switch r.IntN(8) {
 	case 0:
-		class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("gpu-%d", r.IntN(2))}}
+		class := objects.DeviceClass(fmt.Sprintf("gpu-%d", r.IntN(2)))
 		if r.IntN(2) == 0 {
 			class.Spec.ExtendedResourceName = ptr.To(string(servedGPU))
 		}

@@ -9,20 +9,17 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
 func budget(name string, change func(*policyv1.PodDisruptionBudget)) *policyv1.PodDisruptionBudget {
-	b := &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
-	}
+	b := objects.PodDisruptionBudget(name, "app=web", 0)
 	change(b)
 	return b
 }
@@ -39,9 +36,7 @@ func TestBudgetsFollowTheirPods(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(c.Create(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: v1.NodeStatus{Capacity: v1.ResourceList{
-		v1.ResourceCPU: resource.MustParse("3"), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110"),
-	}}}))
+	must(c.Create(objects.Node("n1").Capacity("cpu", "3").Build()))
 	must(c.Create(
 		budget("two", func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromInt32(2)) }),
 		budget("half", func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromString("50%")) }),
@@ -60,12 +55,7 @@ func TestBudgetsFollowTheirPods(t *testing.T) {
 		}
 	}
 	pod := func(i int) *v1.Pod {
-		return &v1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("web-%d", i), Labels: map[string]string{"app": "web"}},
-			Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
-				Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")},
-			}}}},
-		}
+		return objects.Pod(fmt.Sprintf("web-%d", i)).Label("app", "web").Requests("cpu", "1").Build()
 	}
 	check("no pods", 0, 0, 0)
 	must(c.Create(pod(1), pod(2), pod(3)))
@@ -93,7 +83,7 @@ func TestUpdateSetsDefaults(t *testing.T) {
 	}
 	changed := pod.DeepCopy()
 	changed.Spec.Priority = nil
-	changed.Spec.Containers[0].Resources.Limits = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
+	changed.Spec.Containers[0].Resources.Limits = objects.Resources("cpu", "2")
 	if err := c.Update(changed); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +105,7 @@ func TestObjectThatComesAgainIsAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "given"}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c"}}}}
+	pod := objects.Pod("web").UID("given").Build()
 	uid := func() types.UID {
 		t.Helper()
 		got, err := c.Client().CoreV1().Pods("default").Get(t.Context(), "web", metav1.GetOptions{})

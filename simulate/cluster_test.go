@@ -13,12 +13,12 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
@@ -39,24 +39,17 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func quantities(cpu string) v1.ResourceList {
-	return v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourcePods: resource.MustParse("110")}
-}
-
+// newNode is a node that leaves what it offers to the default, which is its capacity.
 func newNode(name, cpu string) *v1.Node {
-	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: v1.NodeStatus{Capacity: quantities(cpu)}}
+	return objects.Node(name).Capacity("cpu", cpu).With(func(node *v1.Node) { node.Status.Allocatable = nil }).Build()
 }
 
 // newPod is a pod in the namespace shop that is limited to some CPU, and thus asks for it.
 func newPod(name, cpu string) *v1.Pod {
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": name}},
-		Spec: v1.PodSpec{Containers: []v1.Container{{
-			Name:      "c",
-			Resources: v1.ResourceRequirements{Limits: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}},
-			Ports:     []v1.ContainerPort{{ContainerPort: 80}},
-		}}},
-	}
+	pod := objects.Pod(name).Namespace("shop").Label("app", name).ContainerPort(v1.ContainerPort{ContainerPort: 80}).Build()
+	pod.Spec.Containers[0].Resources.Limits = objects.Resources("cpu", cpu)
+	pod.UID = "" // Create gives it one
+	return pod
 }
 
 func stored(t *testing.T, client clientset.Interface, name string) *v1.Pod {
@@ -111,7 +104,7 @@ func TestUpdateReplacesAnObject(t *testing.T) {
 	must(t, cluster.Create(newNode("n1", "1"), newPod("a", "2")))
 	must(t, cluster.Settle())
 	node := newNode("n1", "1")
-	node.Status.Allocatable = quantities("2")
+	node.Status.Allocatable = objects.Resources("cpu", "2", "pods", "110")
 	must(t, cluster.Update(node))
 	must(t, cluster.Settle())
 	if state, _ := cluster.Pod("shop", "a"); state.Node != "n1" {

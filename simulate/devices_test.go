@@ -13,7 +13,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -22,6 +21,7 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/plugins/dynamicresources"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
@@ -48,9 +48,8 @@ func gpuSlice(name string, devices int, place func(*resourceapi.ResourceSliceSpe
 }
 
 func gpuClassAndTemplate() []apiruntime.Object {
-	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	class := objects.DeviceClass("gpu", `device.driver == "`+gpuDriver+`"`)
 	class.Spec.ExtendedResourceName = ptr.To("example.com/gpu")
-	class.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.driver == "` + gpuDriver + `"`}}}
 	template := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: "gpu", Namespace: "default"}}
 	template.Spec.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: "gpu"}}}
 	return []apiruntime.Object{class, template}
@@ -66,8 +65,7 @@ func newScarce(t *testing.T, seed uint64) *scarce {
 	s := &scarce{Cluster: cluster, t: t, random: rand.New(rand.NewPCG(seed, 7)), pods: map[string]bool{}}
 	s.do(cluster.Create(gpuClassAndTemplate()...))
 	for i := range 6 {
-		node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i)}}
-		node.Status.Allocatable = v1.ResourceList{"pods": *resource.NewQuantity(100, resource.DecimalSI)}
+		node := objects.Node(fmt.Sprintf("n%d", i)).Build()
 		devices := 1 + s.random.IntN(3)
 		s.devices += devices
 		s.do(cluster.Create(node, gpuSlice(node.Name, devices, func(spec *resourceapi.ResourceSliceSpec) { spec.NodeName = &node.Name })))
@@ -89,16 +87,13 @@ func (s *scarce) do(err error) {
 // add makes a pod that wants one device, in one of three ways.
 func (s *scarce) add() {
 	s.made++
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", s.made), Namespace: "default"}}
-	pod.Spec.Containers = []v1.Container{{Name: "c", Image: "i"}}
+	pod := objects.Pod(fmt.Sprintf("p%d", s.made)).Build()
 	switch s.random.IntN(3) {
 	case 0:
-		pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{"example.com/gpu": *resource.NewQuantity(1, resource.DecimalSI)}
+		pod.Spec.Containers[0].Resources.Requests = objects.Resources("example.com/gpu", "1")
 	case 1:
 		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &pod.Name}}
-		claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: "default"}}
-		claim.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: "gpu"}}}
-		s.do(s.Create(claim))
+		s.do(s.Create(objects.ResourceClaim(pod.Name).Request("gpu", "gpu", 1).Build()))
 	default:
 		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("gpu")}}
 	}
@@ -150,7 +145,7 @@ func TestScarceDevices(t *testing.T) {
 				}
 				for _, name := range slices.Sorted(maps.Keys(s.pods)) {
 					if s.random.IntN(5) == 0 {
-						s.do(s.Delete(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}))
+						s.do(s.Delete(objects.Pod(name).Build()))
 						delete(s.pods, name)
 					}
 				}
@@ -209,14 +204,11 @@ func TestDevicesAreLookedForOnFewNodes(t *testing.T) {
 	s.do(cluster.Create(gpuClassAndTemplate()...))
 	for i := range nodes {
 		name := fmt.Sprintf("n%d", i)
-		node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		node.Status.Allocatable = v1.ResourceList{"pods": *resource.NewQuantity(100, resource.DecimalSI)}
-		s.do(cluster.Create(node, gpuSlice(name, devices, func(spec *resourceapi.ResourceSliceSpec) { spec.NodeName = &name })))
+		s.do(cluster.Create(objects.Node(name).Build(), gpuSlice(name, devices, func(spec *resourceapi.ResourceSliceSpec) { spec.NodeName = &name })))
 	}
 	for i := range nodes * devices {
 		asked = 0
-		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i), Namespace: "default"}}
-		pod.Spec.Containers = []v1.Container{{Name: "c", Image: "i"}}
+		pod := objects.Pod(fmt.Sprintf("p%d", i)).Build()
 		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("gpu")}}
 		s.do(cluster.Create(pod))
 		s.do(cluster.Settle())

@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
@@ -59,15 +56,8 @@ func ExampleCluster() {
 		state, _ := cluster.Pod("default", "web")
 		fmt.Printf("%v: %s node=%q rejectedBy=%v err=%v\n", cluster.Now(), state.Pool, state.Node, state.RejectedBy, err)
 	}
-	node := &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "n1"},
-		Spec:       v1.NodeSpec{Unschedulable: true},
-		Status:     v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourcePods: resource.MustParse("110")}},
-	}
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
-		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "web"}}},
-	}
+	node := objects.Node("n1").Unschedulable().Build()
+	pod := objects.Pod("web").Build()
 	show(cluster.Create(node, pod))
 	show(cluster.Settle())
 	show(cluster.Patch(node, `{"spec": {"unschedulable": null}}`))

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func testPod(name string, phase v1.PodPhase) *v1.Pod {
-	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Status: v1.PodStatus{Phase: phase}}
+	return objects.Pod(name).Namespace("shop").Phase(phase).Build()
 }
 
 func TestFactoriesHandOutTheInformersOfTheStore(t *testing.T) {

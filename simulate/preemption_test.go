@@ -6,16 +6,15 @@ package simulate_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
@@ -131,9 +130,7 @@ func TestPreemptionOfARandomCrowd(t *testing.T) {
 			}
 		}
 		for i := range crowdNodes {
-			must(cluster.Create(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i)}, Status: v1.NodeStatus{Capacity: v1.ResourceList{
-				v1.ResourceCPU: *resource.NewQuantity(nodeCPU, resource.DecimalSI), v1.ResourcePods: resource.MustParse("110"),
-			}}}))
+			must(cluster.Create(objects.Node(fmt.Sprintf("n%d", i)).Capacity("cpu", strconv.Itoa(nodeCPU)).Build()))
 		}
 		for app, available := range c.budget {
 			must(cluster.Create(budget(app, func(b *policyv1.PodDisruptionBudget) {
@@ -145,12 +142,7 @@ func TestPreemptionOfARandomCrowd(t *testing.T) {
 			name := fmt.Sprintf("p%d", i)
 			spec := crowdPod{app: []string{"a", "b", "free"}[random.IntN(3)], cpu: 1 + random.IntN(4), priority: []int32{0, 10, 100}[random.IntN(3)]}
 			c.specs["default/"+name] = spec
-			must(cluster.Create(&v1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": spec.app}},
-				Spec: v1.PodSpec{Priority: &spec.priority, Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
-					Requests: v1.ResourceList{v1.ResourceCPU: *resource.NewQuantity(int64(spec.cpu), resource.DecimalSI)},
-				}}}},
-			}))
+			must(cluster.Create(objects.Pod(name).Label("app", spec.app).Priority(spec.priority).Requests("cpu", strconv.Itoa(spec.cpu)).Build()))
 			must(cluster.Settle())
 		}
 		waiting := 0

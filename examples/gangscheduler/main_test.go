@@ -13,10 +13,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -27,6 +25,8 @@ import (
 
 	"example.com/gangscheduler/gang"
 	"example.com/gangscheduler/quota"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestScenarios plays the scenarios as they are played on the command line. What they expect is in the files.
@@ -144,35 +144,21 @@ func (c *cluster) create(objects ...apiruntime.Object) {
 	}
 }
 
-func node(name, cpu string) *v1.Node {
-	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status: v1.NodeStatus{Allocatable: v1.ResourceList{
-			v1.ResourceCPU: resource.MustParse(cpu), v1.ResourcePods: resource.MustParse("110"),
-		}},
-	}
-}
-
-func pod(name string, labels map[string]string) *v1.Pod {
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: labels},
-		Spec: v1.PodSpec{SchedulerName: v1.DefaultSchedulerName, Containers: []v1.Container{{
-			Name: "main", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}},
-		}}},
-	}
+func ofTeam(team string, i int) *v1.Pod {
+	return objects.Pod(fmt.Sprintf("%s-%d", team, i)).Requests("cpu", "1").Label(quota.TeamLabel, team).Build()
 }
 
 func gangOf(name string, size int) []apiruntime.Object {
 	var pods []apiruntime.Object
 	for i := range size {
-		pods = append(pods, pod(fmt.Sprintf("%s-%d", name, i), map[string]string{gang.Label: name, gang.SizeLabel: fmt.Sprint(size)}))
+		pods = append(pods, objects.Pod(fmt.Sprintf("%s-%d", name, i)).Requests("cpu", "1").Label(gang.Label, name).Label(gang.SizeLabel, fmt.Sprint(size)).Build())
 	}
 	return pods
 }
 
 func TestGangThatFits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := run(t, node("n1", "2"), node("n2", "1"))
+		c := run(t, objects.Node("n1").Capacity("cpu", "2").Build(), objects.Node("n2").Capacity("cpu", "1").Build())
 		c.create(gangOf("a", 3)...)
 		attempts := c.pass(10 * time.Second)
 		if bound := c.bound(); len(bound) != 3 {
@@ -188,7 +174,7 @@ func TestGangThatFits(t *testing.T) {
 // bound when there is room.
 func TestGangThatDoesNotFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := run(t, node("n1", "2"))
+		c := run(t, objects.Node("n1").Capacity("cpu", "2").Build())
 		c.create(gangOf("a", 3)...)
 		const minutes = 5
 		attempts := c.pass(minutes * time.Minute)
@@ -199,7 +185,7 @@ func TestGangThatDoesNotFit(t *testing.T) {
 		if bound := c.bound(); len(bound) > 0 {
 			t.Errorf("%v are bound, want none", bound)
 		}
-		c.create(node("n2", "1"))
+		c.create(objects.Node("n2").Capacity("cpu", "1").Build())
 		c.pass(30 * time.Second)
 		if bound := c.bound(); len(bound) != 3 {
 			t.Errorf("with another node %v are bound, want all three", bound)
@@ -209,19 +195,19 @@ func TestGangThatDoesNotFit(t *testing.T) {
 
 func TestBorrowerIsPreempted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var objects []apiruntime.Object
+		var existing []apiruntime.Object
 		for i, created := range []time.Time{time.Unix(1, 0), time.Unix(3, 0), time.Unix(2, 0)} {
-			shop := pod(fmt.Sprint("shop-", i), map[string]string{quota.TeamLabel: "shop"})
+			shop := ofTeam("shop", i)
 			shop.CreationTimestamp, shop.Spec.NodeName = metav1.NewTime(created), "n1"
-			objects = append(objects, shop)
+			existing = append(existing, shop)
 		}
-		c := run(t, append(objects, node("n1", "3"))...)
-		c.create(pod("mail-0", map[string]string{quota.TeamLabel: "mail"}))
+		c := run(t, append(existing, objects.Node("n1").Capacity("cpu", "3").Build())...)
+		c.create(ofTeam("mail", 0))
 		attempts := c.pass(time.Minute)
 		if bound := c.bound(); len(bound) != 3 || !bound["mail-0"] || bound["shop-1"] {
 			t.Errorf("after %d attempts %v are bound, want mail-0 in place of shop-1, the youngest", attempts, bound)
 		}
-		c.create(pod("mail-1", map[string]string{quota.TeamLabel: "mail"}))
+		c.create(ofTeam("mail", 1))
 		attempts = c.pass(time.Minute)
 		if bound := c.bound(); len(bound) != 3 || bound["mail-1"] || attempts > 10 {
 			t.Errorf("after %d attempts %v are bound, want no pod preempted for a pod beyond the guarantee", attempts, bound)

@@ -18,15 +18,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/rouse-scheduler/rouse/internal/apiwrite"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
-
-func makePod(change ...func(*v1.Pod)) *v1.Pod {
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-of-a"}}
-	for _, apply := range change {
-		apply(pod)
-	}
-	return pod
-}
 
 // patches returns the patches that a client sent.
 func patches(client *fake.Clientset) []string {
@@ -49,16 +42,16 @@ func TestPatchPodStatus(t *testing.T) {
 	}{
 		{"nothing new", v1.PodStatus{NominatedNodeName: "n", Conditions: []v1.PodCondition{condition}}, func(*v1.PodStatus) {}, nil},
 		{"a nomination", v1.PodStatus{}, func(s *v1.PodStatus) { s.NominatedNodeName = "n" },
-			[]string{`status {"metadata":{"uid":"uid-of-a"},"status":{"nominatedNodeName":"n"}}`}},
+			[]string{`status {"metadata":{"uid":"default/a"},"status":{"nominatedNodeName":"n"}}`}},
 		{"a nomination withdrawn", v1.PodStatus{NominatedNodeName: "n"}, func(s *v1.PodStatus) { s.NominatedNodeName = "" },
-			[]string{`status {"metadata":{"uid":"uid-of-a"},"status":{"nominatedNodeName":null}}`}},
+			[]string{`status {"metadata":{"uid":"default/a"},"status":{"nominatedNodeName":null}}`}},
 		{"the reason of a condition", v1.PodStatus{Conditions: []v1.PodCondition{condition}}, func(s *v1.PodStatus) { s.Conditions[0].Reason = "SchedulerError" },
-			[]string{`status {"metadata":{"uid":"uid-of-a"},"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],` +
+			[]string{`status {"metadata":{"uid":"default/a"},"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],` +
 				`"conditions":[{"reason":"SchedulerError","type":"PodScheduled"}]}}`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pod := makePod(func(p *v1.Pod) { p.Status = tt.before })
+			pod := objects.Pod("a").With(func(p *v1.Pod) { p.Status = tt.before }).Build()
 			client := fake.NewClientset(pod.DeepCopy())
 			after := pod.Status.DeepCopy()
 			tt.change(after)
@@ -94,7 +87,7 @@ func TestPatchPodStatusTriesAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := fake.NewClientset()
 				client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, apiruntime.Object, error) { return true, nil, tt.err })
-				err := apiwrite.PatchPodStatus(t.Context(), client, makePod(), &v1.PodStatus{NominatedNodeName: "n"})
+				err := apiwrite.PatchPodStatus(t.Context(), client, objects.Pod("a").Build(), &v1.PodStatus{NominatedNodeName: "n"})
 				if !errors.Is(err, tt.err) || len(client.Actions()) != tt.tries {
 					t.Errorf("%d tries, error %v; want %d, %v", len(client.Actions()), err, tt.tries, tt.err)
 				}

@@ -21,6 +21,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/scheduler/extender"
 )
 
@@ -28,18 +29,18 @@ import (
 func verbs() map[string]func(fwk.Extender) error {
 	return map[string]func(fwk.Extender) error{
 		"filter": func(e fwk.Extender) error {
-			kept, _, _, err := e.Filter(makePod("p"), makeNodes("a"))
+			kept, _, _, err := e.Filter(objects.Pod("p").Build(), makeNodes("a"))
 			if err != nil && kept != nil {
 				return errors.New("nodes besides an error")
 			}
 			return err
 		},
 		"prioritize": func(e fwk.Extender) error {
-			_, _, err := e.Prioritize(makePod("p"), makeNodes("a"))
+			_, _, err := e.Prioritize(objects.Pod("p").Build(), makeNodes("a"))
 			return err
 		},
 		"preempt": func(e fwk.Extender) error {
-			_, err := e.ProcessPreemption(makePod("p"), map[string]*extenderv1.Victims{}, lister{})
+			_, err := e.ProcessPreemption(objects.Pod("p").Build(), map[string]*extenderv1.Victims{}, lister{})
 			return err
 		},
 		"bind": func(e fwk.Extender) error { return e.Bind(&v1.Binding{}) },

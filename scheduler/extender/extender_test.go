@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/scheduler/extender"
 )
@@ -83,7 +84,7 @@ func TestInterest(t *testing.T) {
 		return resources
 	}
 	pod := func(change func(*v1.PodSpec)) *v1.Pod {
-		pod := makePod("p")
+		pod := objects.Pod("p").Build()
 		pod.Spec.Containers = []v1.Container{{}, {}}
 		pod.Spec.InitContainers = []v1.Container{{}}
 		change(&pod.Spec)

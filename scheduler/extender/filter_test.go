@@ -12,6 +12,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestFilterSends(t *testing.T) {
@@ -22,9 +24,9 @@ func TestFilterSends(t *testing.T) {
 	}{
 		{
 			name: "nodes", change: func(*configv1.Extender) {},
-			want: extenderv1.ExtenderArgs{Pod: makePod("p"), Nodes: &v1.NodeList{Items: []v1.Node{*makeNode("a"), *makeNode("b")}}},
+			want: extenderv1.ExtenderArgs{Pod: objects.Pod("p").Build(), Nodes: &v1.NodeList{Items: []v1.Node{*inRack("a"), *inRack("b")}}},
 		},
-		{name: "names", change: cached, want: extenderv1.ExtenderArgs{Pod: makePod("p"), NodeNames: &[]string{"a", "b"}}},
+		{name: "names", change: cached, want: extenderv1.ExtenderArgs{Pod: objects.Pod("p").Build(), NodeNames: &[]string{"a", "b"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -34,9 +36,9 @@ func TestFilterSends(t *testing.T) {
 				e := newExtender(t, server.URL, tt.change)
 				var err error
 				if verb == "filter" {
-					_, _, _, err = e.Filter(makePod("p"), makeNodes("a", "b"))
+					_, _, _, err = e.Filter(objects.Pod("p").Build(), makeNodes("a", "b"))
 				} else {
-					_, _, err = e.Prioritize(makePod("p"), makeNodes("a", "b"))
+					_, _, err = e.Prioritize(objects.Pod("p").Build(), makeNodes("a", "b"))
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -100,7 +102,7 @@ func TestFilterAnswers(t *testing.T) {
 				}
 				server := newService(t, http.StatusOK, tt.answer)
 				nodes := makeNodes("a", "b", "c")
-				kept, failed, unresolvable, err := newExtender(t, server.URL, change).Filter(makePod("p"), nodes)
+				kept, failed, unresolvable, err := newExtender(t, server.URL, change).Filter(objects.Pod("p").Build(), nodes)
 				if tt.err != "" {
 					wantError(t, err, server.URL, tt.err)
 					return
@@ -134,11 +136,11 @@ func TestWithoutVerbs(t *testing.T) {
 	if e.IsFilter() || e.IsPrioritizer() || e.IsBinder() || e.SupportsPreemption() {
 		t.Error("the extender says that it has verbs")
 	}
-	kept, _, _, err := e.Filter(makePod("p"), makeNodes("a", "b"))
+	kept, _, _, err := e.Filter(objects.Pod("p").Build(), makeNodes("a", "b"))
 	if diff := cmp.Diff([]string{"a", "b"}, namesOf(kept)); err != nil || diff != "" {
 		t.Errorf("error %v, nodes (-want +got):\n%s", err, diff)
 	}
-	scores, weight, err := e.Prioritize(makePod("p"), makeNodes("a", "b"))
+	scores, weight, err := e.Prioritize(objects.Pod("p").Build(), makeNodes("a", "b"))
 	if err != nil || weight != 0 {
 		t.Errorf("weight %d, error %v; want zero and none", weight, err)
 	}
@@ -146,7 +148,7 @@ func TestWithoutVerbs(t *testing.T) {
 		t.Errorf("scores (-want +got):\n%s", diff)
 	}
 	wantError(t, e.Bind(&v1.Binding{}), server.URL, "no bindVerb")
-	_, err = e.ProcessPreemption(makePod("p"), nil, nil)
+	_, err = e.ProcessPreemption(objects.Pod("p").Build(), nil, nil)
 	wantError(t, err, server.URL, "no preemptVerb")
 	if len(server.requests) > 0 {
 		t.Errorf("got requests %v, want none", server.requests)

@@ -13,12 +13,11 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/scheduler/extender"
 )
@@ -96,20 +95,14 @@ func withoutVerbs(settings *configv1.Extender) {
 	settings.FilterVerb, settings.PrioritizeVerb, settings.PreemptVerb, settings.BindVerb = "", "", "", ""
 }
 
-func makePod(name string) *v1.Pod {
-	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name + "-uid")}}
-}
-
-func makeNode(name string) *v1.Node {
-	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rack": "r1"}}}
-}
+func inRack(name string) *v1.Node { return objects.Node(name).Label("rack", "r1").Build() }
 
 // makeNodes returns nodes, each with a pod that is called like it, behind "on-".
 func makeNodes(names ...string) []fwk.NodeInfo {
 	var nodes []fwk.NodeInfo
 	for _, name := range names {
-		node := framework.NewNodeInfo(makePod("on-" + name))
-		node.SetNode(makeNode(name))
+		node := framework.NewNodeInfo(objects.Pod("on-" + name).Build())
+		node.SetNode(inRack(name))
 		nodes = append(nodes, node)
 	}
 	return nodes

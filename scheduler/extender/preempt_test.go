@@ -13,6 +13,8 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // lister lists some nodes.
@@ -31,21 +33,21 @@ func (l lister) Get(name string) (fwk.NodeInfo, error) {
 }
 
 func TestPreemptSends(t *testing.T) {
-	victims := map[string]*extenderv1.Victims{"a": {Pods: []*v1.Pod{makePod("on-a"), makePod("other")}, NumPDBViolations: 1}}
+	victims := map[string]*extenderv1.Victims{"a": {Pods: []*v1.Pod{objects.Pod("on-a").Build(), objects.Pod("other").Build()}, NumPDBViolations: 1}}
 	tests := []struct {
 		name   string
 		change func(*configv1.Extender)
 		want   extenderv1.ExtenderPreemptionArgs
 	}{
-		{"pods", func(*configv1.Extender) {}, extenderv1.ExtenderPreemptionArgs{Pod: makePod("p"), NodeNameToVictims: victims}},
-		{"UIDs", cached, extenderv1.ExtenderPreemptionArgs{Pod: makePod("p"), NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{
-			"a": {Pods: []*extenderv1.MetaPod{{UID: "on-a-uid"}, {UID: "other-uid"}}, NumPDBViolations: 1},
+		{"pods", func(*configv1.Extender) {}, extenderv1.ExtenderPreemptionArgs{Pod: objects.Pod("p").Build(), NodeNameToVictims: victims}},
+		{"UIDs", cached, extenderv1.ExtenderPreemptionArgs{Pod: objects.Pod("p").Build(), NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{
+			"a": {Pods: []*extenderv1.MetaPod{{UID: "default/on-a"}, {UID: "default/other"}}, NumPDBViolations: 1},
 		}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			server := newService(t, http.StatusOK, "{}")
-			if _, err := newExtender(t, server.URL, tt.change).ProcessPreemption(makePod("p"), victims, lister{}); err != nil {
+			if _, err := newExtender(t, server.URL, tt.change).ProcessPreemption(objects.Pod("p").Build(), victims, lister{}); err != nil {
 				t.Fatal(err)
 			}
 			var got extenderv1.ExtenderPreemptionArgs
@@ -65,8 +67,8 @@ func TestPreemptAnswers(t *testing.T) {
 	}{
 		{
 			name:   "fewer nodes, other victims",
-			answer: `{"NodeNameToMetaVictims": {"b": {"Pods": [{"UID": "on-b-uid"}], "NumPDBViolations": 2}}}`,
-			want:   map[string]*extenderv1.Victims{"b": {Pods: []*v1.Pod{makePod("on-b")}, NumPDBViolations: 2}},
+			answer: `{"NodeNameToMetaVictims": {"b": {"Pods": [{"UID": "default/on-b"}], "NumPDBViolations": 2}}}`,
+			want:   map[string]*extenderv1.Victims{"b": {Pods: []*v1.Pod{objects.Pod("on-b").Build()}, NumPDBViolations: 2}},
 		},
 		{name: "no node", answer: `{"NodeNameToMetaVictims": {}}`, want: map[string]*extenderv1.Victims{}},
 		{name: "nothing", answer: `{}`, want: map[string]*extenderv1.Victims{}},
@@ -75,8 +77,8 @@ func TestPreemptAnswers(t *testing.T) {
 			want: map[string]*extenderv1.Victims{"a": nil, "b": {}},
 		},
 		{
-			name: "a pod of another node", answer: `{"NodeNameToMetaVictims": {"a": {"Pods": [{"UID": "on-b-uid"}]}}}`,
-			err: "claims to preempt pod (UID: on-b-uid) on node: a, but the pod is not found on that node",
+			name: "a pod of another node", answer: `{"NodeNameToMetaVictims": {"a": {"Pods": [{"UID": "default/on-b"}]}}}`,
+			err: "claims to preempt pod (UID: default/on-b) on node: a, but the pod is not found on that node",
 		},
 		{name: "a pod without UID", answer: `{"NodeNameToMetaVictims": {"a": {"Pods": [null]}}}`, err: "a pod without a UID on node: a"},
 		{name: "an unknown node", answer: `{"NodeNameToMetaVictims": {"z": {"Pods": []}}}`, err: "claims to preempt pods on node: z"},
@@ -84,8 +86,8 @@ func TestPreemptAnswers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			server := newService(t, http.StatusOK, tt.answer)
-			victims := map[string]*extenderv1.Victims{"a": {Pods: []*v1.Pod{makePod("on-a")}}}
-			got, err := newExtender(t, server.URL).ProcessPreemption(makePod("p"), victims, lister{nodes: makeNodes("a", "b")})
+			victims := map[string]*extenderv1.Victims{"a": {Pods: []*v1.Pod{objects.Pod("on-a").Build()}}}
+			got, err := newExtender(t, server.URL).ProcessPreemption(objects.Pod("p").Build(), victims, lister{nodes: makeNodes("a", "b")})
 			if tt.err != "" {
 				wantError(t, err, server.URL, tt.err)
 				return

@@ -11,11 +11,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func TestPrioritize(t *testing.T) {
 	server := newService(t, http.StatusOK, `[{"Host": "b", "Score": 10}, {"Host": "a", "Score": 0}]`)
-	scores, weight, err := newExtender(t, server.URL).Prioritize(makePod("p"), makeNodes("a", "b"))
+	scores, weight, err := newExtender(t, server.URL).Prioritize(objects.Pod("p").Build(), makeNodes("a", "b"))
 	if err != nil {
 		t.Fatal(err)
 	}

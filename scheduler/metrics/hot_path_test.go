@@ -11,6 +11,7 @@ import (
 
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
@@ -25,7 +26,7 @@ type hotPath struct {
 }
 
 func hotPaths() []hotPath {
-	pod := podNamed("p")
+	pod := objects.Pod("p").Build()
 	always := func(do func(*metrics.Recorder)) func(*metrics.Recorder) func() {
 		return func(m *metrics.Recorder) func() { return func() { do(m) } }
 	}

@@ -14,13 +14,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-base/metrics/testutil"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
@@ -29,22 +28,18 @@ import (
 
 const profile = "default-scheduler"
 
-func podNamed(name string) *v1.Pod {
-	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: v1.PodSpec{SchedulerName: profile}}
-}
-
 func rejectedBy(plugins ...string) *framework.QueuedPodInfo {
-	info := framework.NewQueuedPodInfo(podNamed("p"), time.Time{})
+	info := framework.NewQueuedPodInfo(objects.Pod("p").Build(), time.Time{})
 	info.UnschedulablePlugins.Insert(plugins...)
 	return info
 }
 
 // touchAll has every metric measure something, and records it.
 func touchAll(m *metrics.Recorder) {
-	m.AttemptStarted(podNamed("p"), 1)
-	m.SearchEnded(podNamed("p"), time.Second)
-	m.AttemptFailed(scheduler.Failure{Pod: podNamed("p"), Status: fwk.NewStatus(fwk.Unschedulable), Duration: time.Second})
-	m.PodBound(scheduler.Binding{Pod: podNamed("p"), Attempt: 2, Duration: time.Second, SinceReady: 3 * time.Second, Flushed: true})
+	m.AttemptStarted(objects.Pod("p").Build(), 1)
+	m.SearchEnded(objects.Pod("p").Build(), time.Second)
+	m.AttemptFailed(scheduler.Failure{Pod: objects.Pod("p").Build(), Status: fwk.NewStatus(fwk.Unschedulable), Duration: time.Second})
+	m.PodBound(scheduler.Binding{Pod: objects.Pod("p").Build(), Attempt: 2, Duration: time.Second, SinceReady: 3 * time.Second, Flushed: true})
 	m.EventHandled(fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add}, time.Second)
 	m.PodMoved(queue.PodMove{Pod: rejectedBy("P"), From: queue.PoolInFlight, To: queue.PoolUnschedulable, Cause: queue.CauseAttemptFailed})
 	m.HintEvaluated(queue.HintResult{Plugin: "P", Event: "NodeAdd", Hint: fwk.QueueSkip, Duration: time.Second})
@@ -91,28 +86,28 @@ func TestWhatIsMeasured(t *testing.T) {
 	}{
 		{"schedule_attempts_total", func(m *metrics.Recorder) {
 			for _, code := range []fwk.Code{fwk.Unschedulable, fwk.UnschedulableAndUnresolvable, fwk.Pending, fwk.Error} {
-				m.AttemptFailed(scheduler.Failure{Pod: podNamed("p"), Status: fwk.NewStatus(code)})
+				m.AttemptFailed(scheduler.Failure{Pod: objects.Pod("p").Build(), Status: fwk.NewStatus(code)})
 			}
-			m.PodBound(scheduler.Binding{Pod: podNamed("p"), Attempt: 1})
+			m.PodBound(scheduler.Binding{Pod: objects.Pod("p").Build(), Attempt: 1})
 		}, []string{"error default-scheduler: 1", "scheduled default-scheduler: 1", "unschedulable default-scheduler: 3"}},
 		{"scheduling_attempt_duration_seconds", func(m *metrics.Recorder) {
-			m.AttemptFailed(scheduler.Failure{Pod: podNamed("p"), Status: fwk.NewStatus(fwk.Error), Duration: time.Second})
-			m.PodBound(scheduler.Binding{Pod: podNamed("p"), Attempt: 1, Duration: 2 * time.Second, SinceReady: time.Hour})
+			m.AttemptFailed(scheduler.Failure{Pod: objects.Pod("p").Build(), Status: fwk.NewStatus(fwk.Error), Duration: time.Second})
+			m.PodBound(scheduler.Binding{Pod: objects.Pod("p").Build(), Attempt: 1, Duration: 2 * time.Second, SinceReady: time.Hour})
 		}, []string{"error default-scheduler: 1 in 1", "scheduled default-scheduler: 1 in 2"}},
 		{"scheduling_algorithm_duration_seconds", func(*metrics.Recorder) {}, []string{"0 in 0"}},
-		{"scheduling_algorithm_duration_seconds", func(m *metrics.Recorder) { m.SearchEnded(podNamed("p"), time.Millisecond) }, []string{"1 in 0.001"}},
+		{"scheduling_algorithm_duration_seconds", func(m *metrics.Recorder) { m.SearchEnded(objects.Pod("p").Build(), time.Millisecond) }, []string{"1 in 0.001"}},
 		{"pod_scheduling_sli_duration_seconds", func(m *metrics.Recorder) {
 			for _, attempts := range []int{1, 14, 15, 100} {
-				m.PodBound(scheduler.Binding{Pod: podNamed("p"), Attempt: attempts, Duration: time.Hour, SinceReady: time.Second})
+				m.PodBound(scheduler.Binding{Pod: objects.Pod("p").Build(), Attempt: attempts, Duration: time.Hour, SinceReady: time.Second})
 			}
 		}, []string{"14: 1 in 1", "15+: 2 in 2", "1: 1 in 1"}},
 		{"pod_scheduling_attempts", func(m *metrics.Recorder) {
-			m.PodBound(scheduler.Binding{Pod: podNamed("p"), Attempt: 3})
-			m.PodBound(scheduler.Binding{Pod: podNamed("p"), Attempt: 4})
+			m.PodBound(scheduler.Binding{Pod: objects.Pod("p").Build(), Attempt: 3})
+			m.PodBound(scheduler.Binding{Pod: objects.Pod("p").Build(), Attempt: 4})
 		}, []string{"2 in 7"}},
 		{"pod_scheduled_after_flush_total", func(m *metrics.Recorder) {
-			m.PodBound(scheduler.Binding{Pod: podNamed("p"), Flushed: true})
-			m.PodBound(scheduler.Binding{Pod: podNamed("p")})
+			m.PodBound(scheduler.Binding{Pod: objects.Pod("p").Build(), Flushed: true})
+			m.PodBound(scheduler.Binding{Pod: objects.Pod("p").Build()})
 		}, []string{"1"}},
 		{"pod_scheduled_after_flush_total", func(*metrics.Recorder) {}, []string{"0"}},
 		{"event_handling_duration_seconds", func(m *metrics.Recorder) {

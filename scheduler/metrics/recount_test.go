@@ -15,14 +15,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/scheduler/metrics"
 )
@@ -152,11 +151,7 @@ func (r *recount) step() string {
 }
 
 func (r *recount) pod() *v1.Pod {
-	name := fmt.Sprint("pod", r.random.IntN(6))
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
-		Spec:       v1.PodSpec{SchedulerName: profile},
-	}
+	return objects.Pod(fmt.Sprint("pod", r.random.IntN(6))).Build()
 }
 
 // giveBack ends the flight of a pod, with a failure as a rule.

@@ -15,18 +15,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	basemetrics "k8s.io/component-base/metrics"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/scheduler"
 	"github.com/rouse-scheduler/rouse/scheduler/metrics"
@@ -129,47 +127,11 @@ func (c *cluster) label(node string, labels map[string]string) {
 	synctest.Wait()
 }
 
-func bigNode(name string, cores string) *v1.Node {
-	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status: v1.NodeStatus{Allocatable: v1.ResourceList{
-			v1.ResourceCPU: resource.MustParse(cores), v1.ResourcePods: resource.MustParse("110"),
-		}},
-	}
-}
-
-func podOf(name, cores string, changes ...func(*v1.Pod)) *v1.Pod {
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
-		Spec: v1.PodSpec{SchedulerName: profile, Priority: ptr.To[int32](0), Containers: []v1.Container{{Resources: v1.ResourceRequirements{
-			Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cores)},
-		}}}},
-	}
-	for _, change := range changes {
-		change(pod)
-	}
-	return pod
-}
-
-func withClaim(name string) func(*v1.Pod) {
-	return func(pod *v1.Pod) {
-		pod.Spec.Volumes = []v1.Volume{{Name: name, VolumeSource: v1.VolumeSource{
-			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name},
-		}}}
-	}
-}
-
 // storage is a class and a claim whose volume is made when there is a node for it.
 func storage() []apiruntime.Object {
 	return []apiruntime.Object{
-		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Provisioner: "example.com/disks",
-			VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer)},
-		&v1.PersistentVolumeClaim{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data", UID: "data"},
-			Spec: v1.PersistentVolumeClaimSpec{StorageClassName: ptr.To("late"), Resources: v1.VolumeResourceRequirements{
-				Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")},
-			}},
-		},
+		objects.StorageClass("late", "example.com/disks", storagev1.VolumeBindingWaitForFirstConsumer),
+		objects.PersistentVolumeClaim("data").StorageClass("late").Request("1Gi").Build(),
 	}
 }
 
@@ -177,17 +139,17 @@ func storage() []apiruntime.Object {
 // Whether the failed attempt of a preemptor or the end of its victim comes first is left open.
 func TestClusterIsMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := run(t, append(storage(), bigNode("n1", "4"), bigNode("n2", "1"))...)
+		c := run(t, append(storage(), objects.Node("n1").Capacity("cpu", "4").Build(), objects.Node("n2").Capacity("cpu", "1").Build())...)
 		c.client.PrependReactor("update", "persistentvolumeclaims", func(clienttesting.Action) (bool, apiruntime.Object, error) {
 			return true, nil, errors.New("the server is on fire")
 		})
 		c.create(
-			podOf("patient", "1", func(pod *v1.Pod) { pod.Labels = map[string]string{"patience": "yes"} }),
-			podOf("small", "3"),
-			podOf("large", "3", func(pod *v1.Pod) { pod.Spec.Priority = ptr.To[int32](100) }), // evicts small
-			podOf("gated", "1", func(pod *v1.Pod) { pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "wait"}} }),
-			podOf("picky", "10m", func(pod *v1.Pod) { pod.Spec.NodeSelector = map[string]string{"disk": "fast"} }),
-			podOf("database", "10m", withClaim("data")),
+			objects.Pod("patient").Requests("cpu", "1").Label("patience", "yes").Build(),
+			objects.Pod("small").Requests("cpu", "3").Build(),
+			objects.Pod("large").Requests("cpu", "3").Priority(100).Build(), // evicts small
+			objects.Pod("gated").Requests("cpu", "1").SchedulingGate("wait").Build(),
+			objects.Pod("picky").Requests("cpu", "10m").NodeSelector("disk", "fast").Build(),
+			objects.Pod("database").Requests("cpu", "10m").PersistentVolumeClaim("data").Build(),
 		)
 		c.label("n2", map[string]string{"disk": "fast"}) // for picky
 		c.checkAttempts()

@@ -16,6 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/ptr"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // corner is the part of a cluster that one test of a wake-up uses: a namespace, and whatever nodes there are, which go
@@ -101,18 +104,8 @@ func (c *corner) changeNode(name string, change func(*v1.Node)) {
 
 // podOf makes a pod that the scheduler under test schedules, and that asks for a CPU.
 func (c *corner) podOf(name string, change ...func(*v1.Pod)) *v1.Pod {
-	now := int64(0)
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name},
-		Spec: v1.PodSpec{
-			SchedulerName:                 c.schedulerName,
-			TerminationGracePeriodSeconds: &now, // there is no kubelet to end it
-			Containers: []v1.Container{{
-				Name: "main", Image: "image",
-				Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}},
-			}},
-		},
-	}
+	pod := objects.Pod(name).Namespace(c.namespace).SchedulerName(c.schedulerName).Image("image").Requests("cpu", "1").Build()
+	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](0) // there is no kubelet to end it
 	for _, change := range change {
 		if change != nil {
 			change(pod)

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // The drivers of the devices that [CreateDevices] announces, which are also the names of their classes.
@@ -38,8 +40,7 @@ const (
 func CreateDevices(ctx context.Context, tb testing.TB, client clientset.Interface, nodes int) []*resourceapi.ResourceSlice {
 	tb.Helper()
 	for _, driver := range []string{gpus, cards, ports, links} {
-		class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: driver}}
-		class.Spec.Selectors = selecting(fmt.Sprintf("device.driver == %q", driver))
+		class := objects.DeviceClass(driver, fmt.Sprintf("device.driver == %q", driver))
 		if driver == gpus {
 			class.Spec.ExtendedResourceName = ptr.To(string(servedResource))
 		}
@@ -129,16 +130,7 @@ func zoneDevices(zone string) *resourceapi.ResourceSlice {
 // DevicePod returns the pod of a number, which asks for devices, and the claim that it shares with others, if it does. Its
 // other claims are to be made from templates.
 func DevicePod(schedulerName string, number int) (*v1.Pod, *resourceapi.ResourceClaim) {
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: fmt.Sprintf("pod-%05d", number)},
-		Spec: v1.PodSpec{
-			SchedulerName: schedulerName,
-			Containers: []v1.Container{{
-				Name: "main", Image: "image",
-				Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1m")}},
-			}},
-		},
-	}
+	pod := objects.Pod(fmt.Sprintf("pod-%05d", number)).SchedulerName(schedulerName).Image("image").Requests("cpu", "1m").Build()
 	template := func(name string) {
 		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: name, ResourceClaimTemplateName: &name})
 	}

@@ -11,6 +11,8 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // heldBack is the reason of pods that PreEnqueue rejects: kube-scheduler writes no condition for them, and neither does
@@ -104,30 +106,16 @@ func (c *corner) deviceDriver() string { return c.namespace + ".example.com" }
 func (c *corner) deviceClass() {
 	c.t.Helper()
 	serves := c.deviceDriver() + "/gpu"
-	class := &resourceapi.DeviceClass{
-		ObjectMeta: metav1.ObjectMeta{Name: c.named("gpus")},
-		Spec: resourceapi.DeviceClassSpec{
-			Selectors: []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{
-				Expression: fmt.Sprintf("device.driver == %q", c.deviceDriver()),
-			}}},
-			ExtendedResourceName: &serves,
-		},
-	}
+	class := objects.DeviceClass(c.named("gpus"), fmt.Sprintf("device.driver == %q", c.deviceDriver()))
+	class.Spec.ExtendedResourceName = &serves
 	must(c, "class")(c.client.ResourceV1().DeviceClasses().Create(c.ctx, class, metav1.CreateOptions{}))
 }
 
 // slice announces the devices of n1.
 func (c *corner) slice(devices ...resourceapi.Device) {
 	c.t.Helper()
-	node := "n1"
-	slice := &resourceapi.ResourceSlice{
-		ObjectMeta: metav1.ObjectMeta{Name: c.named("slice")},
-		Spec: resourceapi.ResourceSliceSpec{
-			Driver: c.deviceDriver(), NodeName: &node,
-			Pool:    resourceapi.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
-			Devices: devices,
-		},
-	}
+	slice := objects.ResourceSlice(c.deviceDriver(), "n1")
+	slice.Name, slice.Spec.Devices = c.named("slice"), devices
 	must(c, "slice")(c.client.ResourceV1().ResourceSlices().Create(c.ctx, slice, metav1.CreateOptions{}))
 }
 
@@ -152,15 +140,8 @@ func (c *corner) deleteTaintRule() {
 // resourceClaim creates a claim for one device, changed as the functions say.
 func (c *corner) resourceClaim(name string, change ...func(*resourceapi.ResourceClaim)) *resourceapi.ResourceClaim {
 	c.t.Helper()
-	claim := &resourceapi.ResourceClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name},
-		Spec: resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{{
-			Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: c.named("gpus")},
-		}}}},
-	}
-	for _, change := range change {
-		change(claim)
-	}
+	claim := objects.ResourceClaim(name).Request("gpu", c.named("gpus"), 1).With(change...).Build()
+	claim.Namespace = c.namespace
 	claim, err := c.client.ResourceV1().ResourceClaims(c.namespace).Create(c.ctx, claim, metav1.CreateOptions{})
 	c.check("claim", err)
 	return claim

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 const driver = "disk.example.com"
@@ -112,38 +114,22 @@ func (c *corner) named(name string) string { return c.namespace + "-" + name }
 
 func (c *corner) class(provisioner string, mode storagev1.VolumeBindingMode) {
 	c.t.Helper()
-	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: c.named("class")}, Provisioner: provisioner, VolumeBindingMode: &mode}
+	class := objects.StorageClass(c.named("class"), provisioner, mode)
 	must(c, "class")(c.client.StorageV1().StorageClasses().Create(c.ctx, class, metav1.CreateOptions{}))
 }
 
 func (c *corner) claim(name string, modes ...v1.PersistentVolumeAccessMode) {
 	c.t.Helper()
-	class := c.named("class")
-	claim := &v1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name},
-		Spec: v1.PersistentVolumeClaimSpec{
-			StorageClassName: &class,
-			AccessModes:      orOnce(modes),
-			Resources:        v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}},
-		},
-	}
+	claim := objects.PersistentVolumeClaim(name).StorageClass(c.named("class")).AccessModes(orOnce(modes)...).Request("1Gi").Build()
+	claim.Namespace = c.namespace
 	must(c, "claim")(c.client.CoreV1().PersistentVolumeClaims(c.namespace).Create(c.ctx, claim, metav1.CreateOptions{}))
 }
 
 // volume creates a volume, for a claim if it is named.
 func (c *corner) volume(name, claim string, modes ...v1.PersistentVolumeAccessMode) {
 	c.t.Helper()
-	volume := &v1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: c.named(name)},
-		Spec: v1.PersistentVolumeSpec{
-			StorageClassName: c.named("class"),
-			AccessModes:      orOnce(modes),
-			Capacity:         v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")},
-			PersistentVolumeSource: v1.PersistentVolumeSource{
-				CSI: &v1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: c.named(name)},
-			},
-		},
-	}
+	volume := objects.PersistentVolume(c.named(name)).StorageClass(c.named("class")).Capacity("1Gi").CSI(driver, c.named(name)).Build()
+	volume.Spec.AccessModes = orOnce(modes)
 	if claim != "" {
 		volume.Spec.ClaimRef = &v1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: c.namespace, Name: claim}
 	}

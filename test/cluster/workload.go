@@ -13,10 +13,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientset "k8s.io/client-go/kubernetes"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 const creators = 16 // goroutines that create objects
@@ -26,31 +27,12 @@ const zones = 10
 
 // MakeNode returns the node of a number: 4 CPUs, 16 GiB, 16 pods, in one of ten zones.
 func MakeNode(number int) *v1.Node {
-	name := fmt.Sprintf("node-%04d", number)
-	capacity := v1.ResourceList{
-		v1.ResourceCPU:    resource.MustParse("4"),
-		v1.ResourceMemory: resource.MustParse("16Gi"),
-		v1.ResourcePods:   resource.MustParse("16"),
-	}
 	disk := "hdd"
 	if number%2 == 0 {
 		disk = "ssd"
 	}
-	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name,
-			Labels: map[string]string{
-				v1.LabelHostname:     name,
-				v1.LabelTopologyZone: "zone-" + strconv.Itoa(number%zones),
-				"disk":               disk,
-			},
-		},
-		Status: v1.NodeStatus{
-			Capacity:    capacity,
-			Allocatable: capacity,
-			Conditions:  []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
-		},
-	}
+	return objects.Node(fmt.Sprintf("node-%04d", number)).Capacity("cpu", "4", "memory", "16Gi", "pods", "16").
+		Label(v1.LabelTopologyZone, "zone-"+strconv.Itoa(number%zones)).Label("disk", disk).Build()
 }
 
 // MakePod returns the pod of a number. Its request is one of four sizes, 562m of CPU on average, so that five pods a
@@ -58,40 +40,17 @@ func MakeNode(number int) *v1.Node {
 func MakePod(schedulerName string, number int) *v1.Pod {
 	sizes := []string{"250m", "250m", "750m", "1"}
 	app := "app-" + strconv.Itoa(number%50)
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default",
-			Name:      fmt.Sprintf("pod-%05d", number),
-			Labels:    map[string]string{"app": app},
-		},
-		Spec: v1.PodSpec{
-			SchedulerName: schedulerName,
-			Containers: []v1.Container{{
-				Name:  "main",
-				Image: "image",
-				Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-					v1.ResourceCPU:    resource.MustParse(sizes[number%len(sizes)]),
-					v1.ResourceMemory: resource.MustParse("500Mi"),
-				}},
-			}},
-		},
-	}
-	alike := &metav1.LabelSelector{MatchLabels: pod.Labels}
+	pod := objects.Pod(fmt.Sprintf("pod-%05d", number)).Label("app", app).SchedulerName(schedulerName).Image("image").
+		Requests("cpu", sizes[number%len(sizes)], "memory", "500Mi")
 	switch number % 10 {
 	case 0, 1:
-		pod.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+		pod = pod.NodeSelector("disk", "ssd")
 	case 2, 3:
-		pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
-			MaxSkew: 5, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: alike,
-		}}
+		pod = pod.SpreadConstraint(5, v1.LabelTopologyZone, v1.DoNotSchedule, "app="+app)
 	case 4:
-		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
-			PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{
-				Weight: 10, PodAffinityTerm: v1.PodAffinityTerm{TopologyKey: v1.LabelHostname, LabelSelector: alike},
-			}},
-		}}
+		pod = pod.PreferredPodAntiAffinity(10, v1.LabelHostname, "app="+app)
 	}
-	return pod
+	return pod.Build()
 }
 
 // CreateNodes creates the nodes with the numbers from 0.

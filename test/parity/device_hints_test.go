@@ -143,7 +143,7 @@ func (h *deviceHints) claimChanges() {
 // endsLeftover reports whether Rouse wakes a pod on purpose that kube-scheduler leaves asleep: because a claim for extended
 // resources is gone that an earlier attempt left without devices, perhaps its own.
 func endsLeftover(c hintCase, our string) bool {
-	claim, now := objects[*resourceapi.ResourceClaim](c)
+	claim, now := sidesOf[*resourceapi.ResourceClaim](c)
 	return our == fwk.Queue.String() && claim != nil && now == nil && claim.Annotations[resourceapi.ExtendedResourceClaimAnnotation] == "true" &&
 		(&deviceCycle{pod: c.pod}).asksForExtended()
 }

@@ -29,24 +29,24 @@ import (
 func (h hints) wakesMore(c hintCase) bool {
 	switch h.plugin.Name() {
 	case "NodeAffinity":
-		before, now := objects[*v1.Node](c)
+		before, now := sidesOf[*v1.Node](c)
 		return before != nil && now != nil && violatesAddedAffinity(h.plugin, before) && !violatesAddedAffinity(h.plugin, now)
 	case "InterPodAffinity":
 		return h.affinityWakesMore(c)
 	case "PodTopologySpread":
-		before, now := objects[*v1.Node](c)
+		before, now := sidesOf[*v1.Node](c)
 		return before != nil && now != nil && mayUse(c.pod, before) != mayUse(c.pod, now)
 	case "NodeResourcesFit":
 		return h.theirsWakes(h.withLessIgnored(c))
 	case "VolumeRestrictions":
-		deleted, _ := objects[*v1.Pod](c)
+		deleted, _ := sidesOf[*v1.Pod](c)
 		return deleted != nil && deleted.Namespace != c.pod.Namespace && h.theirsWakes(inOneNamespace(c, deleted))
 	case "NodeVolumeLimits":
-		before, now := objects[*storagev1.CSINode](c)
-		detached, _ := objects[*storagev1.VolumeAttachment](c)
+		before, now := sidesOf[*storagev1.CSINode](c)
+		detached, _ := sidesOf[*storagev1.VolumeAttachment](c)
 		return before != nil && now != nil && limitsFewer(before, now) || detached != nil && h.theirsWakes(withClaimsForEphemeral(c))
 	case "VolumeBinding":
-		before, now := objects[*storagev1.CSIDriver](c)
+		before, now := sidesOf[*storagev1.CSIDriver](c)
 		return before != nil && now != nil && tellsCapacity(before) && !tellsCapacity(now)
 	}
 	return false
@@ -73,7 +73,7 @@ func mayUse(pod *v1.Pod, node *v1.Node) bool {
 // ignore, and for none of those that the node does not have, so that they fit.
 func (h hints) withLessIgnored(c hintCase) hintCase {
 	args, ok := h.args.(*configv1.NodeResourcesFitArgs)
-	_, node := objects[*v1.Node](c)
+	_, node := sidesOf[*v1.Node](c)
 	if !ok || node == nil || len(c.pod.Spec.Containers) == 0 {
 		return c
 	}
@@ -161,13 +161,13 @@ func (h hints) affinityWakesMore(c hintCase) bool {
 	if err != nil || otherErr != nil {
 		return false
 	}
-	if before, now := objects[*v1.Node](c); now != nil {
+	if before, now := sidesOf[*v1.Node](c); now != nil {
 		if before == nil {
 			return len(affinity) == 0 && len(antiAffinity) == 0
 		}
 		return leaves(antiAffinity, before, now) || leaves(affinity, before, now) && h.matchesAll(affinity, c.pod)
 	}
-	before, now := objects[*v1.Pod](c)
+	before, now := sidesOf[*v1.Pod](c)
 	if before != nil && len(affinity) > 0 && h.matchesAll(affinity, c.pod) && h.matchesAll(affinity, before) &&
 		(now == nil || !h.matchesAll(affinity, now)) {
 		return true
@@ -190,7 +190,7 @@ func leaves(terms []fwk.AffinityTerm, before, now *v1.Node) bool {
 
 // withNamespacesNamed has the required terms of all pods name the namespaces that they select by label.
 func (h hints) withNamespacesNamed(c hintCase) hintCase {
-	before, now := objects[*v1.Pod](c)
+	before, now := sidesOf[*v1.Pod](c)
 	named := hintCase{pod: h.namingNamespaces(c.pod)}
 	if before != nil {
 		named.oldObj = h.namingNamespaces(before)
@@ -221,8 +221,8 @@ func (h hints) namingNamespaces(pod *v1.Pod) *v1.Pod {
 	return pod
 }
 
-// objects returns the objects of a case if they are of a kind.
-func objects[T any](c hintCase) (before, now T) {
+// sidesOf returns the object of a case before and after the change, if they are of a kind.
+func sidesOf[T any](c hintCase) (before, now T) {
 	oldObj := c.oldObj
 	if tombstone, ok := oldObj.(clientcache.DeletedFinalStateUnknown); ok {
 		oldObj = tombstone.Obj

@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -31,6 +30,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 	upstreamscheduler "k8s.io/kubernetes/pkg/scheduler"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/scheduler"
 	"github.com/rouse-scheduler/rouse/scheduler/metrics"
 )
@@ -183,21 +183,11 @@ func playMetrics(ctx context.Context, t *testing.T, client *fake.Clientset, fact
 }
 
 func metricsNode() *v1.Node {
-	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{v1.LabelHostname: "n1"}},
-		Status: v1.NodeStatus{Allocatable: v1.ResourceList{
-			v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110"),
-		}},
-	}
+	return objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Build()
 }
 
 func metricsPod(name, cpu string) *v1.Pod {
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), ResourceVersion: "1"},
-		Spec: v1.PodSpec{SchedulerName: "default-scheduler", Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
-			Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)},
-		}}}},
-	}
+	return objects.PodFrom(objects.Pod(name).Requests("cpu", cpu).Build()).Build()
 }
 
 type gatherer interface {

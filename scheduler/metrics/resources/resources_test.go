@@ -12,13 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/metrics/testutil"
 	"k8s.io/utils/ptr"
 
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/scheduler/metrics/resources"
 )
 
@@ -33,26 +32,9 @@ func listerOf(t testing.TB, pods ...*v1.Pod) listersv1.PodLister {
 	return listersv1.NewPodLister(indexer)
 }
 
-// amounts makes a resource list of names and quantities in turn.
-func amounts(pairs ...string) v1.ResourceList {
-	list := v1.ResourceList{}
-	for i := 0; i < len(pairs); i += 2 {
-		list[v1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
-	}
-	return list
-}
-
-func podWith(name string, requests, limits v1.ResourceList, changes ...func(*v1.Pod)) *v1.Pod {
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name},
-		Spec: v1.PodSpec{
-			SchedulerName: "default-scheduler",
-			Containers:    []v1.Container{{Resources: v1.ResourceRequirements{Requests: requests, Limits: limits}}},
-		},
-	}
-	for _, change := range changes {
-		change(pod)
-	}
+func podWith(requests, limits v1.ResourceList, changes ...func(*v1.Pod)) *v1.Pod {
+	pod := objects.Pod("p").Namespace("ns").With(changes...).Build()
+	pod.Spec.Containers[0].Resources = v1.ResourceRequirements{Requests: requests, Limits: limits}
 	return pod
 }
 
@@ -88,14 +70,14 @@ func TestSeries(t *testing.T) {
 		pod  *v1.Pod
 		want []string
 	}{
-		{"requests and limits", podWith("p", amounts("cpu", "100m"), amounts("cpu", "2")),
+		{"requests and limits", podWith(objects.Resources("cpu", "100m"), objects.Resources("cpu", "2")),
 			[]string{series("limit", "", "", "cpu", "cores", "2"), series("request", "", "", "cpu", "cores", "0.1")}},
-		{"node and priority", podWith("p", amounts("memory", "1Ki"), nil, func(pod *v1.Pod) {
+		{"node and priority", podWith(objects.Resources("memory", "1Ki"), nil, func(pod *v1.Pod) {
 			pod.Spec.NodeName, pod.Spec.Priority = "n1", ptr.To[int32](-5)
 		}), []string{series("request", "n1", "-5", "memory", "bytes", "1024")}},
-		{"zero is left out", podWith("p", amounts("cpu", "0", "memory", "0"), nil), nil},
-		{"no requests", podWith("p", nil, nil), nil},
-		{"units", podWith("p", amounts("ephemeral-storage", "1", "storage", "2", "hugepages-2Mi", "4Mi",
+		{"zero is left out", podWith(objects.Resources("cpu", "0", "memory", "0"), nil), nil},
+		{"no requests", podWith(nil, nil), nil},
+		{"units", podWith(objects.Resources("ephemeral-storage", "1", "storage", "2", "hugepages-2Mi", "4Mi",
 			"attachable-volumes-csi", "3", "example.com/gpu", "4"), nil), []string{
 			series("request", "", "", "attachable-volumes-csi", "integer", "3"),
 			series("request", "", "", "ephemeral-storage", "bytes", "1"),
@@ -103,19 +85,19 @@ func TestSeries(t *testing.T) {
 			series("request", "", "", "hugepages-2Mi", "bytes", "4.194304e+06"),
 			series("request", "", "", "storage", "bytes", "2"),
 		}},
-		{"the overhead counts, for limits only where there is one", podWith("p", amounts("cpu", "1"), amounts("memory", "1"), func(pod *v1.Pod) {
-			pod.Spec.Overhead = amounts("cpu", "1", "memory", "1")
+		{"the overhead counts, for limits only where there is one", podWith(objects.Resources("cpu", "1"), objects.Resources("memory", "1"), func(pod *v1.Pod) {
+			pod.Spec.Overhead = objects.Resources("cpu", "1", "memory", "1")
 		}), []string{
 			series("limit", "", "", "memory", "bytes", "2"),
 			series("request", "", "", "cpu", "cores", "2"),
 			series("request", "", "", "memory", "bytes", "1"),
 		}},
-		{"what the pod as a whole sets", podWith("p", amounts("cpu", "1"), nil, func(pod *v1.Pod) {
-			pod.Spec.Resources = &v1.ResourceRequirements{Requests: amounts("cpu", "3")}
+		{"what the pod as a whole sets", podWith(objects.Resources("cpu", "1"), nil, func(pod *v1.Pod) {
+			pod.Spec.Resources = &v1.ResourceRequirements{Requests: objects.Resources("cpu", "3")}
 		}), []string{series("request", "", "", "cpu", "cores", "3")}},
-		{"running", podWith("p", amounts("cpu", "1"), nil, inPhase(v1.PodRunning)), []string{series("request", "", "", "cpu", "cores", "1")}},
-		{"succeeded", podWith("p", amounts("cpu", "1"), nil, inPhase(v1.PodSucceeded)), nil},
-		{"failed", podWith("p", amounts("cpu", "1"), nil, inPhase(v1.PodFailed)), nil},
+		{"running", podWith(objects.Resources("cpu", "1"), nil, inPhase(v1.PodRunning)), []string{series("request", "", "", "cpu", "cores", "1")}},
+		{"succeeded", podWith(objects.Resources("cpu", "1"), nil, inPhase(v1.PodSucceeded)), nil},
+		{"failed", podWith(objects.Resources("cpu", "1"), nil, inPhase(v1.PodFailed)), nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -130,7 +112,7 @@ func TestSeries(t *testing.T) {
 func TestSeriesFollowThePods(t *testing.T) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 	handler := resources.Handler(listersv1.NewPodLister(indexer), nil)
-	pod := podWith("p", amounts("cpu", "1"), nil)
+	pod := podWith(objects.Resources("cpu", "1"), nil)
 	for _, step := range []struct {
 		change func(any) error
 		want   int
@@ -146,7 +128,7 @@ func TestSeriesFollowThePods(t *testing.T) {
 
 func TestOnlyTheLeaderReports(t *testing.T) {
 	leads := false
-	handler := resources.Handler(listerOf(t, podWith("p", amounts("cpu", "1"), nil)), func() bool { return leads })
+	handler := resources.Handler(listerOf(t, podWith(objects.Resources("cpu", "1"), nil)), func() bool { return leads })
 	if body := get(t, handler).Body.String(); body != "" {
 		t.Errorf("not leading, got %q, want an empty answer", body)
 	}
@@ -157,7 +139,7 @@ func TestOnlyTheLeaderReports(t *testing.T) {
 }
 
 func TestHelpAndLint(t *testing.T) {
-	body := get(t, resources.Handler(listerOf(t, podWith("p", amounts("cpu", "1"), amounts("cpu", "1"))), nil)).Body.String()
+	body := get(t, resources.Handler(listerOf(t, podWith(objects.Resources("cpu", "1"), objects.Resources("cpu", "1"))), nil)).Body.String()
 	for _, kind := range []string{"request", "limit"} {
 		for _, line := range []string{"# HELP kube_pod_resource_" + kind + " [STABLE] ", "# TYPE kube_pod_resource_" + kind + " gauge"} {
 			if !strings.Contains(body, line) {
@@ -174,13 +156,7 @@ func TestHelpAndLint(t *testing.T) {
 // What a pod takes can be summed up over the cluster with a query.
 func Example() {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
-		Spec: v1.PodSpec{
-			NodeName: "n1", SchedulerName: "default-scheduler",
-			Containers: []v1.Container{{Resources: v1.ResourceRequirements{Requests: amounts("cpu", "250m")}}},
-		},
-	}
+	pod := objects.Pod("web").Namespace("shop").Node("n1").Requests("cpu", "250m").Build()
 	if err := indexer.Add(pod); err != nil {
 		fmt.Println(err)
 		return
