@@ -7,31 +7,16 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rouse-scheduler/rouse/cache"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
-
-func exampleNode(name string) *v1.Node {
-	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-}
-
-func examplePod(name, nodeName, cpu string) *v1.Pod {
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
-		Spec: v1.PodSpec{NodeName: nodeName, Containers: []v1.Container{{
-			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}},
-		}}},
-	}
-}
 
 // A scheduler assumes a pod, sees it in its next snapshot, and is confirmed by an informer.
 func Example() {
 	clusterView := cache.New(cache.Options{})
 	for _, name := range []string{"node-1", "node-2"} {
-		if err := clusterView.AddNode(exampleNode(name)); err != nil {
+		if err := clusterView.AddNode(objects.Node(name).Build()); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -47,7 +32,7 @@ func Example() {
 		}
 	}
 
-	pod := examplePod("web", "node-2", "250m")
+	pod := objects.Pod("web").Node("node-2").Requests("cpu", "250m").Build()
 	if err := clusterView.AssumePod(pod); err != nil {
 		fmt.Println(err)
 	}
@@ -66,8 +51,8 @@ func Example() {
 
 // A snapshot of plain lists is enough to run plugins against.
 func ExampleNewSnapshot() {
-	pods := []*v1.Pod{examplePod("web", "node-1", "250m")}
-	nodes := []*v1.Node{exampleNode("node-1"), exampleNode("node-2")}
+	pods := []*v1.Pod{objects.Pod("web").Node("node-1").Requests("cpu", "250m").Build()}
+	nodes := []*v1.Node{objects.Node("node-1").Build(), objects.Node("node-2").Build()}
 	snapshot := cache.NewSnapshot(pods, nodes)
 
 	nodeInfo, err := snapshot.Get("node-1")
@@ -83,7 +68,7 @@ func ExampleNewSnapshot() {
 func ExampleSnapshot_ChangedSince() {
 	clusterView := cache.New(cache.Options{})
 	for _, name := range []string{"node-1", "node-2", "node-3"} {
-		if err := clusterView.AddNode(exampleNode(name)); err != nil {
+		if err := clusterView.AddNode(objects.Node(name).Build()); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -105,10 +90,10 @@ func ExampleSnapshot_ChangedSince() {
 	look()
 
 	fmt.Println("a pod is assumed and a node removed")
-	if err := clusterView.AssumePod(examplePod("web", "node-2", "250m")); err != nil {
+	if err := clusterView.AssumePod(objects.Pod("web").Node("node-2").Requests("cpu", "250m").Build()); err != nil {
 		fmt.Println(err)
 	}
-	if err := clusterView.RemoveNode(exampleNode("node-1")); err != nil {
+	if err := clusterView.RemoveNode(objects.Node("node-1").Build()); err != nil {
 		fmt.Println(err)
 	}
 	look()

@@ -9,19 +9,16 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rouse-scheduler/rouse/cache"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // TestForksOfAForkAreIndependent is for the race detector: forks of one changed fork are made, changed and read by
 // goroutines of their own.
 func TestForksOfAForkAreIndependent(t *testing.T) {
-	pod := func(name string) *v1.Pod {
-		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}, Spec: v1.PodSpec{NodeName: "n"}}
-	}
-	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	pod := func(name string) *v1.Pod { return objects.Pod(name).Node("n").Build() }
+	node := objects.Node("n").Build()
 	parent := cache.NewSnapshot([]*v1.Pod{pod("a")}, []*v1.Node{node}).Fork()
 	if err := parent.AddPod(pod("b")); err != nil { // its node info is not frozen
 		t.Fatal(err)

@@ -12,23 +12,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // mutablePod has what nodes index: a claim and required anti-affinity.
 func mutablePod(name, node string) *v1.Pod {
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}, Spec: v1.PodSpec{NodeName: node}}
-	pod.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{
-		PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
-	pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "zone"}}}}
-	return pod
+	return objects.Pod(name).Node(node).PersistentVolumeClaim(name).PodAntiAffinity("zone", "app=web").Build()
 }
 
 // shown is what a lister shows: the pods of each node, by every list, and the claims in use.
@@ -63,11 +57,10 @@ func shown(t *testing.T, lister fwk.SharedLister) string {
 }
 
 func TestMutationsStayInTheirSession(t *testing.T) {
-	node := func(name string) *v1.Node { return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
 	c := cache.New(cache.Options{})
 	var snapshot cache.Snapshot
 	for _, name := range []string{"n", "m"} {
-		if err := c.AddNode(node(name)); err != nil {
+		if err := c.AddNode(objects.Node(name).Build()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,7 +98,7 @@ func TestMutationsStayInTheirSession(t *testing.T) {
 		refused("a second session", mutable.StartMutations())
 		refused("AddPod to a node that is not there", mutable.AddPod(info, "none"))
 		refused("RemovePod of a pod that is not there", mutable.RemovePod(logger, mutablePod("b", "m"), "m"))
-		want := cache.NewSnapshot([]*v1.Pod{mutablePod("a", "n"), mutablePod("new", "n")}, []*v1.Node{node("n"), node("m")})
+		want := cache.NewSnapshot([]*v1.Pod{mutablePod("a", "n"), mutablePod("new", "n")}, []*v1.Node{objects.Node("n").Build(), objects.Node("m").Build()})
 		if diff := cmp.Diff(shown(t, want), shown(t, mutable)); diff != "" {
 			t.Errorf("in the session (-want +got):\n%s", diff)
 		}
@@ -139,7 +132,7 @@ func TestMutableSnapshotsAreReadTogether(t *testing.T) {
 	var nodes []*v1.Node
 	var pods []*v1.Pod
 	for i := range 8 {
-		nodes = append(nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}})
+		nodes = append(nodes, objects.Node(fmt.Sprint("n", i)).Build())
 		pods = append(pods, mutablePod(fmt.Sprint("p", i), fmt.Sprint("n", i)))
 	}
 	snapshot := cache.NewSnapshot(pods, nodes)
@@ -158,7 +151,7 @@ func TestMutableSnapshotsAreReadTogether(t *testing.T) {
 			}
 			clear(mine.GetPVCRefCounts())
 			slices.Reverse(mine.GetPods())
-			mine.SetNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}})
+			mine.SetNode(objects.Node(fmt.Sprint("n", i)).Build())
 			if err := mine.RemovePod(klog.Logger{}, pods[i]); err != nil || len(mine.GetPods()) != 0 {
 				t.Errorf("removing a pod from a node of the session: %v, %d pods are left", err, len(mine.GetPods()))
 			}
@@ -182,7 +175,7 @@ func TestMutableSnapshotsAreReadTogether(t *testing.T) {
 
 // A dry run asks what would be if a pod were gone and another came, and leaves no trace.
 func ExampleSnapshot_Mutable() {
-	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	node := objects.Node("n").Build()
 	victim := mutablePod("victim", "n")
 	snapshot := cache.NewSnapshot([]*v1.Pod{victim}, []*v1.Node{node})
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -17,6 +16,7 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/plugins/noderesourcesfit"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -54,9 +54,7 @@ func ExampleNewInTreeRegistry() {
 	defer built.Close()
 
 	node := framework.NewNodeInfo()
-	node.SetNode(&v1.Node{Status: v1.NodeStatus{
-		Allocatable: v1.ResourceList{v1.ResourcePods: resource.MustParse("10")},
-	}})
+	node.SetNode(objects.Node("n1").Build())
 	state, pod := framework.NewCycleState(), &v1.Pod{}
 	built.RunPreFilterPlugins(ctx, state, pod)
 	status := built.RunFilterPlugins(ctx, state, pod, node)
@@ -104,9 +102,7 @@ func ExampleNewInTreeRegistry_wrap() {
 	defer built.Close()
 
 	node := framework.NewNodeInfo()
-	node.SetNode(&v1.Node{Status: v1.NodeStatus{Allocatable: v1.ResourceList{
-		v1.ResourcePods: resource.MustParse("10"), v1.ResourceCPU: resource.MustParse("500m"),
-	}}})
+	node.SetNode(objects.Node("n1").Capacity("cpu", "500m").Build())
 	state, pod := framework.NewCycleState(), &v1.Pod{}
 	built.RunPreFilterPlugins(ctx, state, pod)
 	status := built.RunFilterPlugins(ctx, state, pod, node)

@@ -8,11 +8,11 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/queue"
 )
 
@@ -40,10 +40,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	q.Add(&v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "database", UID: "1"},
-		Spec:       v1.PodSpec{SchedulerName: "default-scheduler", NodeSelector: map[string]string{"disk": "ssd"}},
-	})
+	q.Add(objects.Pod("database").Namespace("shop").NodeSelector("disk", "ssd").Build())
 
 	attempt, err := q.Pop()
 	if err != nil {
@@ -56,7 +53,7 @@ func Example() {
 		return
 	}
 	for _, disk := range []string{"hdd", "ssd"} {
-		added := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node", Labels: map[string]string{"disk": disk}}}
+		added := objects.Node("node").Label("disk", disk).Build()
 		q.Move(nodeAdded, nil, added, nil)
 		status, _ := q.Lookup("shop", "database")
 		fmt.Printf("after a node with an %s: %s\n", disk, status.Pool)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/internal/csi"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func newManager() *csi.Manager {
@@ -43,10 +44,10 @@ func counts(m *csi.Manager) [3]uint64 {
 
 func TestChanges(t *testing.T) {
 	class := func(provisioner string) *storagev1.StorageClass {
-		return &storagev1.StorageClass{Provisioner: provisioner}
+		return objects.StorageClass("c", provisioner, "")
 	}
-	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "c"}}
-	volume := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}}
+	claim := objects.PersistentVolumeClaim("c").Build()
+	volume := objects.PersistentVolume("v").Build()
 	tests := []struct {
 		name   string
 		kind   fwk.EventResource
@@ -68,7 +69,7 @@ func TestChanges(t *testing.T) {
 			h.OnDelete(clientcache.DeletedFinalStateUnknown{Obj: attachment("n")})
 		}, []csi.Change{{Kind: csi.NodeChange, Name: "n"}}, [3]uint64{}},
 		{"claim", fwk.PersistentVolumeClaim, func(h clientcache.ResourceEventHandler) { h.OnUpdate(claim, claim) },
-			[]csi.Change{{Kind: csi.ClaimChange, Name: "shop/c"}}, [3]uint64{}},
+			[]csi.Change{{Kind: csi.ClaimChange, Name: "default/c"}}, [3]uint64{}},
 		{"volume deleted", fwk.PersistentVolume, func(h clientcache.ResourceEventHandler) { h.OnDelete(volume) },
 			[]csi.Change{{Kind: csi.VolumeChange, Name: "v"}}, [3]uint64{}},
 		{"class added", fwk.StorageClass, func(h clientcache.ResourceEventHandler) { h.OnAdd(class("a"), false) }, nil, [3]uint64{1, 0, 0}},
@@ -107,7 +108,7 @@ func TestManagerIsToldFirst(t *testing.T) {
 	handler := m.Handler(fwk.PersistentVolume, clientcache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { check() }, UpdateFunc: func(any, any) { check() }, DeleteFunc: func(any) { check() },
 	})
-	volume := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}}
+	volume := objects.PersistentVolume("v").Build()
 	handler.OnAdd(volume, true)
 	handler.OnUpdate(volume, volume)
 	handler.OnDelete(volume)

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/rouse-scheduler/rouse/internal/informer"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 func unfinished(o apiruntime.Object) bool {
@@ -21,7 +21,7 @@ func unfinished(o apiruntime.Object) bool {
 }
 
 func testPod(name string, phase v1.PodPhase) *v1.Pod {
-	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Status: v1.PodStatus{Phase: phase}}
+	return objects.Pod(name).Namespace("shop").Phase(phase).Build()
 }
 
 // recorder notes what an informer tells it.

@@ -28,18 +28,13 @@ import (
 
 // pod returns a pod with a priority that requests CPUs.
 func pod(name string, priority int32, cpu string, changes ...func(*v1.Pod)) *v1.Pod {
-	p := objects.Pod(name).Container("a", "cpu", cpu).Build()
-	p.Spec.SchedulerName, p.Spec.Priority = "default-scheduler", &priority
-	for _, change := range changes {
-		change(p)
-	}
-	return p
+	return objects.Pod(name).Priority(priority).Requests("cpu", cpu).With(changes...).Build()
 }
 
 func on(name string) func(*v1.Pod) { return func(pod *v1.Pod) { pod.Spec.NodeName = name } }
 
 func node(name, cpu string) *v1.Node {
-	return objects.Node(name).Allocatable("cpu", cpu, "memory", "64Gi", "pods", "110").Build()
+	return objects.Node(name).Capacity("cpu", cpu, "memory", "64Gi").Build()
 }
 
 // cluster is a cluster where NodeResourcesFit and DefaultPreemption run, with a list of the tasks that were started.

@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/ptr"
@@ -114,10 +113,9 @@ func TestHintAfterNodeChange(t *testing.T) {
 
 func TestHintAfterDeviceClassChange(t *testing.T) {
 	class := func(name string, resource *string) *resourceapi.DeviceClass {
-		return &resourceapi.DeviceClass{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec:       resourceapi.DeviceClassSpec{ExtendedResourceName: resource},
-		}
+		class := objects.DeviceClass(name)
+		class.Spec.ExtendedResourceName = resource
+		return class
 	}
 	wantsGPU := requests(gpu, "1")
 	wantsClass := requests("deviceclass.resource.kubernetes.io/fast", "1")

@@ -8,11 +8,10 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/plugins/preemption"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
 // tenants is a plugin that preempts within a namespace only, and never for pods of the namespace "guests".
@@ -64,10 +63,7 @@ func (h *tenantHooks) PodEligibleToPreemptOthers(ctx context.Context, pod *v1.Po
 func ExampleHooks() {
 	hooks := &tenantHooks{preemption.NewDefaultHooks(preemption.HooksOptions{IsEligiblePod: sameNamespace})}
 	for _, namespace := range []string{"guests", "residents"} {
-		pod := &v1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
-			Spec:       v1.PodSpec{Priority: ptr.To[int32](1000)},
-		}
+		pod := objects.Pod("web").Namespace(namespace).Priority(1000).Build()
 		eligible, reason := hooks.PodEligibleToPreemptOthers(context.Background(), pod, nil)
 		fmt.Printf("%s %t %q\n", namespace, eligible, reason)
 	}

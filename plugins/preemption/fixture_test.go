@@ -99,11 +99,7 @@ func condition(status v1.ConditionStatus, reason string) func(*v1.Pod) {
 
 // budget returns a disruption budget for the pods with the label app=value.
 func budget(name, value string, allowed int32, changes ...func(*policyv1.PodDisruptionBudget)) *policyv1.PodDisruptionBudget {
-	b := &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": value}}},
-		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
-	}
+	b := objects.PodDisruptionBudget(name, "app="+value, allowed)
 	for _, change := range changes {
 		change(b)
 	}
