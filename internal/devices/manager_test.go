@@ -283,6 +283,24 @@ func (m *model) seen(node string) (names []string, pools sets.Set[poolID]) {
 	return sets.List(all), pools
 }
 
+// count returns how many devices of slices a node can reach.
+func (m *model) count(node string) Count {
+	state := m.state(func(string, string) bool { return true })
+	var count Count
+	for _, slice := range m.slices {
+		if !ptr.Deref(slice.Spec.AllNodes, false) && ptr.Deref(slice.Spec.NodeName, "") != node {
+			continue
+		}
+		for _, device := range slice.Spec.Devices {
+			count.Devices++
+			if structured.IsDeviceAllocated(structured.MakeDeviceID(slice.Spec.Driver, slice.Spec.Pool.Name, device.Name), &state) {
+				count.Allocated++
+			}
+		}
+	}
+	return count
+}
+
 type stateText struct{ devices, shared, capacity, slices string }
 
 func textOf(state structured.AllocatedState, slices []string) stateText {
@@ -312,12 +330,16 @@ func TestModel(t *testing.T) {
 		want := &model{map[string]*resourceapi.ResourceClaim{}, map[types.UID]*resourceapi.ResourceClaim{}, map[string]*resourceapi.ResourceSlice{}}
 		before := map[string]stateText{}
 		nodes := []string{"n1", "n2", "n3"}
-		shared := m.SharedVersion()
+		shared, class := m.SharedVersion(), &resourceapi.DeviceClass{}
 		for version := range 300 {
 			want.change(t, random, m, version+1)
 			for _, node := range nodes {
 				names, pools := want.seen(node)
 				expected := textOf(want.state(func(driver, pool string) bool { return pools.Has(poolID{driver, pool}) }), names)
+				count, err := m.Count(t.Context(), &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, class)
+				if diff := cmp.Diff(want.count(node), count); err != nil || diff != "" {
+					t.Fatalf("seed %d, step %d: the devices of %s are counted wrong (-want +got): %v\n%s", seed, version, node, err, diff)
+				}
 				view := m.View(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}})
 				var slices []string
 				for _, slice := range view.Slices {
@@ -403,6 +425,9 @@ func randomClaim(random *rand.Rand, name string, version int) *resourceapi.Resou
 func randomSlice(random *rand.Rand) *resourceapi.ResourceSlice {
 	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("slice-%d", random.IntN(6))}}
 	slice.Spec.Driver, slice.Spec.Pool.Name = "d", fmt.Sprintf("pool-%d", random.IntN(4))
+	for i := range random.IntN(4) {
+		slice.Spec.Devices = append(slice.Spec.Devices, resourceapi.Device{Name: fmt.Sprintf("gpu-%d", i)})
+	}
 	switch random.IntN(5) {
 	case 0:
 		slice.Spec.AllNodes = ptr.To(true)

@@ -27,6 +27,8 @@ type pool struct {
 	slices map[string]*resourceapi.ResourceSlice
 	// sorted has the slices by name. It is replaced, and never changed.
 	sorted []*resourceapi.ResourceSlice
+	// members has the devices of the same slices by class.
+	members *members
 	// node is the only node that sees the pool; empty if it is shared, or has no slices.
 	node string
 	// content is a digest of the slices; see Kind. It is nil until it is asked for.
@@ -43,6 +45,7 @@ type pool struct {
 func newPool(id poolID) *pool {
 	return &pool{
 		id:       id,
+		members:  &members{},
 		slices:   map[string]*resourceapi.ResourceSlice{},
 		devices:  map[structured.DeviceID]int{},
 		shares:   map[structured.SharedDeviceID]int{},
@@ -60,7 +63,7 @@ func (p *pool) arrange() {
 	p.sorted = slices.SortedFunc(maps.Values(p.slices), func(a, b *resourceapi.ResourceSlice) int {
 		return cmp.Compare(a.Name, b.Name)
 	})
-	p.node, p.content = "", nil
+	p.node, p.content, p.members = "", nil, &members{slices: p.sorted}
 	for i, slice := range p.sorted {
 		node := ptr.Deref(slice.Spec.NodeName, "")
 		if node == "" || i > 0 && node != p.node {

@@ -25,7 +25,9 @@ type View struct {
 	// Portable reports whether devices that are chosen from the view can be used from every node that has it.
 	Portable bool
 
-	reach *reach
+	members []*members
+	counts  counts
+	reach   *reach
 	// version is the newest of the pools in the reach.
 	version   uint64
 	once      sync.Once
@@ -87,6 +89,7 @@ func (m *Manager) newView(nodeName string, reached *reach) *View {
 	key := appendString(nil, reached.key)
 	for _, p := range seen {
 		view.Slices = append(view.Slices, p.sorted...)
+		view.members = append(view.members, p.members)
 		p.addTo(&view.State)
 		key = p.appendKind(key)
 	}

@@ -7,7 +7,8 @@
 //   - Extension points: PreScore, Score, Sign.
 //   - Arguments: NodeResourcesBalancedAllocationArgs, the resources to balance.
 //   - Wakes on: nothing, since it rejects no pod.
-//   - Reads: the requests of the pod, and what the node offers and has given to its pods.
+//   - Reads: the requests of the pod, and what the node offers and has given to its pods; where the node lacks a requested
+//     extended resource that is balanced, the devices that serve it there.
 package noderesourcesbalancedallocation
 
 import (

@@ -17,14 +17,20 @@ import (
 const preScoreKey fwk.StateKey = "PreScore" + Name
 
 // balancedRequest is what the pod being scheduled requests, one number for each balanced resource.
-type balancedRequest struct{ amounts []int64 }
+type balancedRequest struct {
+	amounts []int64
+	served  *noderesources.Served
+}
 
-// Clone implements fwk.StateData; the numbers never change and are shared.
+// Clone implements fwk.StateData; the request never changes and is shared.
 func (b *balancedRequest) Clone() fwk.StateData { return b }
 
 // PreScore implements fwk.PreScorePlugin. It skips a pod that requests none of the balanced resources.
 func (pl *plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
-	request := pl.newBalancedRequest(pod)
+	request, err := pl.newBalancedRequest(pod)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
 	if request.isEmpty() {
 		return fwk.NewStatus(fwk.Skip)
 	}
@@ -34,10 +40,13 @@ func (pl *plugin) PreScore(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 
 // Score implements fwk.ScorePlugin: 75 where the pod leaves the balance as it is, up to 100 where it improves it and
 // down to 50 where it makes it worse. Without PreScore, a pod without requests scores 0 everywhere.
-func (pl *plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
+func (pl *plugin) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) (int64, *fwk.Status) {
 	request, err := statedata.Read[*balancedRequest](state, preScoreKey)
 	if err != nil {
-		if request = pl.newBalancedRequest(pod); request.isEmpty() {
+		if request, err = pl.newBalancedRequest(pod); err != nil {
+			return 0, fwk.AsStatus(err)
+		}
+		if request.isEmpty() {
 			return 0, nil
 		}
 	}
@@ -45,8 +54,12 @@ func (pl *plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 	before, after := buffer[:0:expectedResources], buffer[expectedResources:expectedResources]
 	for i := range pl.resources {
 		resource, requested := &pl.resources[i], request.amounts[i]
-		if allocatable := resource.Allocatable(nodeInfo, requested); allocatable != 0 {
-			allocated := noderesources.Amount(framework.View(nodeInfo).Requested(), resource.Name)
+		allocatable, allocated := resource.Allocatable(nodeInfo, requested), noderesources.Amount(framework.View(nodeInfo).Requested(), resource.Name)
+		if allocatable == 0 {
+			count := request.served.On(ctx, nodeInfo.Node(), i)
+			allocatable, allocated = count.Devices, count.Allocated
+		}
+		if allocatable != 0 {
 			before = append(before, fraction(allocated, allocatable))
 			after = append(after, fraction(allocated+requested, allocatable))
 		}
@@ -64,8 +77,10 @@ func score(before, after int64) int64 {
 func (pl *plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
 // newBalancedRequest counts plain requests, without defaults for containers that have none.
-func (pl *plugin) newBalancedRequest(pod *v1.Pod) *balancedRequest {
-	return &balancedRequest{amounts: noderesources.Requested(pl.resources, noderesources.RunningRequest(pod))}
+func (pl *plugin) newBalancedRequest(pod *v1.Pod) (*balancedRequest, error) {
+	amounts := noderesources.Requested(pl.resources, noderesources.RunningRequest(pod))
+	served, err := pl.classes.Served(pl.resources, amounts)
+	return &balancedRequest{amounts: amounts, served: served}, err
 }
 
 func (b *balancedRequest) isEmpty() bool {

@@ -54,7 +54,7 @@ func (pl *plugin) AppendScoreKey(key []byte, state fwk.CycleState, _ *v1.Pod) ([
 	for _, amount := range request.amounts {
 		key = framework.AppendKeyInt(key, amount)
 	}
-	return key, true
+	return request.served.AppendKey(key)
 }
 
 // Scale implements framework.ScoreKeyPlugin.

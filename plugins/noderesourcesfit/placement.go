@@ -17,7 +17,7 @@ func (pl *plugin) ScorePlacement(
 ) (int64, *fwk.Status) {
 	asked := make([]int64, len(pl.resources))
 	for _, assignment := range placement.ProposedAssignments {
-		for i, amount := range pl.newScoredRequest(assignment.GetPod()).amounts {
+		for i, amount := range pl.scoredAmounts(assignment.GetPod()) {
 			asked[i] += amount
 		}
 	}

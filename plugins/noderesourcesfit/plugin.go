@@ -10,7 +10,8 @@
 //   - Wakes on: an assigned pod is deleted or shrinks; a node is added or gets more of a requested resource; the pod
 //     itself shrinks; a DeviceClass begins to serve a requested resource.
 //   - Reads: the requests of the pod, and what the node offers and has given to its pods. Where the node lacks a
-//     requested extended resource, also whether a DeviceClass serves it.
+//     requested extended resource, also whether a DeviceClass serves it; where that resource is scored, the devices that
+//     serve it on the node.
 //
 // Filter and Score count a pod differently. Filter goes by the plain requests, pod-level ones included. Score gives every
 // container without a request 100 thousandths of a core and 200 MiB, so that pods without requests spread too, and does

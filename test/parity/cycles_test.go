@@ -514,6 +514,9 @@ func (m *machine) compareHistories(t round) {
 	switch {
 	case devices:
 		start.cluster = g.withDevices(start.cluster)
+		if g.oneIn(2) {
+			g.scoreDevices(start.profile)
+		}
 	case g.oneIn(2):
 		start.profile = g.profile(m.available)
 	}

@@ -239,6 +239,9 @@ func (g *generator) addServedResources(pod *v1.Pod) {
 			if g.oneIn(2) {
 				container.Resources.Requests[impliedResource] = resource.MustParse("1")
 			}
+			if g.oneIn(4) {
+				container.Resources.Requests[servedByAny] = *resource.NewQuantity(int64(1+g.IntN(2)), resource.DecimalSI)
+			}
 		}
 	}
 	for i := range g.IntN(3) {

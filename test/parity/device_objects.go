@@ -21,6 +21,8 @@ const (
 	// served is an extended resource that a device class may serve; impliedResource is served by the class nic, always.
 	served          = v1.ResourceName("example.com/gpu")
 	impliedResource = v1.ResourceName("deviceclass.resource.kubernetes.io/nic")
+	// servedByAny is served by a class without selectors. kube-scheduler's NodeResourcesBalancedAllocation panics for others.
+	servedByAny = v1.ResourceName("deviceclass.resource.kubernetes.io/any")
 )
 
 // odd is true with a chance of one in n, and seldom in clusters where most pods are to get their devices.

@@ -31,7 +31,8 @@ func deviceKinds() []kind {
 	} {
 		kinds = append(kinds, kind{what, dynamicResources})
 	}
-	return append(kinds, kind{"extended resources of devices", "NodeResourcesFit"})
+	return append(kinds, kind{"extended resources of devices", "NodeResourcesFit"},
+		kind{"scores of devices", "NodeResourcesFit"}, kind{"scores of devices", "NodeResourcesBalancedAllocation"})
 }
 
 // compareDevices compares what becomes of pods with claims, one after the other: what every extension point says, what is

@@ -5,6 +5,7 @@ package parity
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	configv1 "k8s.io/kube-scheduler/config/v1"
 	"k8s.io/utils/ptr"
 )
 
@@ -74,16 +76,36 @@ func (g *generator) withDevices(c cluster) cluster {
 	devices := g.deviceCluster(len(c.nodes), historySteps)
 	c.objects = append(c.objects, devices.objects...)
 	for _, node := range c.nodes {
-		node.Labels["zone"] = pick(g, "east", "west")
+		g.putIntoZone(node)
 	}
 	return c
+}
+
+// putIntoZone puts a node into a zone, always the same one: by the name of a node kube-scheduler keeps which devices it
+// counts for scores there.
+func (g *generator) putIntoZone(node *v1.Node) {
+	node.Labels["zone"] = "east"
+	if strings.ContainsAny(node.Name, "1357") {
+		node.Labels["zone"] = "west"
+	}
+}
+
+// scoreDevices has a profile count devices where it scores nodes, of classes about which devices of one name don't differ.
+func (g *generator) scoreDevices(p profile) {
+	fit := p.args["NodeResourcesFit"].(*configv1.NodeResourcesFitArgs)
+	fit.ScoringStrategy = g.strategy()
+	for _, name := range []v1.ResourceName{impliedResource, servedByAny} {
+		fit.ScoringStrategy.Resources = append(fit.ScoringStrategy.Resources, configv1.ResourceSpec{Name: string(name), Weight: 1 + g.Int64N(5)})
+	}
+	balanced := p.args["NodeResourcesBalancedAllocation"].(*configv1.NodeResourcesBalancedAllocationArgs)
+	balanced.Resources = append(balanced.Resources, configv1.ResourceSpec{Name: string(servedByAny), Weight: 1})
 }
 
 // addDevices makes a step be about claims and devices, if it is about nothing that goes.
 func (g *generator) addDevices(s *step, c cluster, i int) {
 	switch object := s.Object.(type) {
 	case *v1.Node:
-		object.Labels["zone"] = pick(g, "east", "west")
+		g.putIntoZone(object)
 	case *v1.Pod:
 		if s.Removed || object.Spec.NodeName != "" {
 			return

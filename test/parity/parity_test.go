@@ -80,6 +80,7 @@ func (m *machine) comparisons() []comparison {
 		{"volumes", 1, m.compareVolumes},
 		{"devices", 1, m.compareDevices},
 		{"device hints", 1, m.compareDeviceHints},
+		{"scores of devices", 1, m.compareServedScores},
 		{"configurations", 1, m.compareConfigurations},
 		{"preemptions", 1, m.comparePreemptions},
 	}

@@ -5,6 +5,7 @@ package noderesources
 
 import (
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -21,14 +22,20 @@ func NewDeviceClasses(handle fwk.Handle) DeviceClasses {
 }
 
 // Serve reports whether some DeviceClass stands for the resource.
-func (d DeviceClasses) Serve(name v1.ResourceName) bool {
+func (d DeviceClasses) Serve(name v1.ResourceName) bool { return d.class(name) != nil }
+
+// class returns the class that stands for a resource; nil if there is none.
+func (d DeviceClasses) class(name v1.ResourceName) *resourceapi.DeviceClass {
 	if d.handle == nil {
-		return false
+		return nil
 	}
 	manager := d.handle.SharedDRAManager()
 	if manager == nil {
-		return false
+		return nil
 	}
 	resolver := manager.DeviceClassResolver()
-	return resolver != nil && resolver.GetDeviceClass(name) != nil
+	if resolver == nil {
+		return nil
+	}
+	return resolver.GetDeviceClass(name)
 }

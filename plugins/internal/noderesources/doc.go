@@ -3,7 +3,7 @@
 
 // Package noderesources holds what the plugins NodeResourcesFit and NodeResourcesBalancedAllocation share: the resource
 // vector that a pod asks for, the resources that a scoring strategy weighs with what a node has of them, the device
-// classes behind extended resources, and the signature of a pod's requests.
+// classes behind extended resources with the devices of nodes, and the signature of a pod's requests.
 //
 // Requests come from k8s.io/component-helpers/resource, which defines how containers, sidecars, init containers,
 // pod-level requests and overhead add up. All values are plain integers: thousandths of a core for CPU, bytes for memory
