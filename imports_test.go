@@ -40,6 +40,7 @@ func layers() []layer {
 		{folder: ".", may: nil},
 		{folder: "cmd/rouse", may: []string{"app"}},
 		{folder: "app", may: append([]string{"scheduler/extender", "scheduler/metrics"}, belowApp...)},
+		{folder: "whatif", may: append([]string{"inspect", "internal/informer"}, belowInspect...)},
 		{folder: "internal/render", may: append([]string{"inspect"}, belowInspect...)},
 		{folder: "inspect", may: belowInspect},
 		{folder: "plugintest", may: append([]string{"plugintest/objects"}, belowInspect...)},

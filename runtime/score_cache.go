@@ -95,16 +95,15 @@ func (c *scoreCache) acceptedOf(nodeIndexes []int) []int {
 }
 
 // best returns the index of the node with the highest total.
-func (c *scoreCache) best(s *cachedSearch, pick func(count int) int) int {
+func (c *scoreCache) best(s *cachedSearch, equals chooser) int {
 	if c.treeAt != c.position {
 		sums := c.sums(s)
 		if c.uses == 1 { // perhaps no such pod comes again
-			best, ties := verdicts.Highest(sums)
-			return verdicts.Nth(sums, best, pickOne(pick, ties))
+			return equals.ofTotals(sums, nil)
 		}
 		c.build(sums)
 	}
-	return c.totals.Winner(pickOne(pick, c.totals.Winners()))
+	return equals.ofTree(&c.totals)
 }
 
 // tree returns the totals of all nodes that the combined verdicts accept.

@@ -30,8 +30,10 @@ type NominatedNodes interface {
 
 // SearchOptions say which nodes [Framework.Search] compares, and how it chooses among equals.
 type SearchOptions struct {
-	// Pick returns the index of one of count equally good nodes. It must not be nil.
+	// Pick returns the index of one of count equally good nodes. It must not be nil, unless there is an Order.
 	Pick func(count int) int
+	// Order has a number for each node index. Where it is not nil, the node with the lowest of equally good ones is chosen.
+	Order []int
 	// Sample is how many nodes that take the pod are enough (kube-scheduler: percentageOfNodesToScore); zero stands for all.
 	// They are the first ones from position Start of the snapshot's list on.
 	Sample, Start int
@@ -238,8 +240,7 @@ func (s *cachedSearch) chooseFromAll(options SearchOptions) (choice Choice, fail
 		return choice, failure
 	}
 	choice.Feasible = s.feasible()
-	mayFail := !s.mayAskFew() && s.combined.accepted < s.nodes.NodeCount() // a plugin, on a node that one after it rejects
-	if choice.Feasible == 0 || mayFail {
+	if choice.Feasible == 0 || s.mayFail() {
 		if failure := s.explain(); failure != nil {
 			return choice, failure
 		}
@@ -250,9 +251,14 @@ func (s *cachedSearch) chooseFromAll(options SearchOptions) (choice Choice, fail
 	case 1:
 		choice.Node = s.nameAt(s.feasibleIndexes()[0])
 	default:
-		choice.Node, failure = s.best(options.Pick)
+		choice.Node, failure = s.best(options.chooser())
 	}
 	return choice, failure
+}
+
+// mayFail reports whether a plugin may fail on a node that one after it rejects.
+func (s *cachedSearch) mayFail() bool {
+	return !s.mayAskFew() && s.combined.accepted < s.nodes.NodeCount()
 }
 
 // reject returns why nodes don't take the pod, for every node that does not.

@@ -27,33 +27,25 @@ type uncachedScorers struct {
 // none reports whether all plugins are asked through the score cache.
 func (s *uncachedScorers) none() bool { return len(s.scoreAll)+len(s.unseen)+len(s.perNode) == 0 }
 
-// best returns the name of the best of all nodes that take the pod; pick decides between several.
-func (s *cachedSearch) best(pick func(count int) int) (string, *fwk.Status) {
+// best returns the name of the best of all nodes that take the pod.
+func (s *cachedSearch) best(equals chooser) (string, *fwk.Status) {
 	scores, others, failure := s.startScores()
 	if failure != nil {
 		return "", failure
 	}
 	if !s.filteredFurther && others.none() && !s.cache.plainPreScore {
-		return s.nameAt(scores.best(s, pick)), nil
+		return s.nameAt(scores.best(s, equals)), nil
 	}
-	return s.bestOf(scores, others, s.feasibleIndexes(), pick)
+	return s.bestOf(scores, others, s.feasibleIndexes(), equals)
 }
 
 // bestOf returns the name of the best of some nodes that take the pod.
-func (s *cachedSearch) bestOf(scores *scoreCache, others uncachedScorers, nodeIndexes []int, pick func(count int) int) (string, *fwk.Status) {
+func (s *cachedSearch) bestOf(scores *scoreCache, others uncachedScorers, nodeIndexes []int, equals chooser) (string, *fwk.Status) {
 	totals, failure := s.finishScores(scores, others, nodeIndexes)
 	if failure != nil {
 		return "", failure
 	}
-	best, ties := verdicts.Highest(totals)
-	return s.nameAt(nodeIndexes[verdicts.Nth(totals, best, pickOne(pick, ties))]), nil
-}
-
-func pickOne(pick func(count int) int, count int) int {
-	if count == 1 {
-		return 0
-	}
-	return pick(count)
+	return s.nameAt(equals.ofTotals(totals, nodeIndexes)), nil
 }
 
 // startScores runs PreScore of the plugins that do not depend on which nodes take the pod, and brings the score cache up to date.

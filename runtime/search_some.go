@@ -42,7 +42,7 @@ func (s *cachedSearch) chooseFromSample(options SearchOptions) (choice Choice, f
 			return choice, failure
 		}
 		slices.Sort(sample) // among equals the choice is by node index
-		choice.Node, failure = s.bestOf(scores, others, sample, options.Pick)
+		choice.Node, failure = s.bestOf(scores, others, sample, options.chooser())
 		return choice, failure
 	}
 	return choice, failure
@@ -75,7 +75,7 @@ func (s *cachedSearch) chooseBestFirst(options SearchOptions) (choice Choice, fa
 	}
 	known := others.none() && !s.cache.plainPreScore
 	if known {
-		nodeIndex, found, failure := s.winner(scores, options.Pick)
+		nodeIndex, found, failure := s.winner(scores, options.chooser())
 		if failure != nil {
 			return choice, failure
 		}
@@ -95,7 +95,7 @@ func (s *cachedSearch) chooseBestFirst(options SearchOptions) (choice Choice, fa
 		return choice, failure
 	}
 	choice.Feasible = len(nodeIndexes)
-	choice.Node, failure = s.bestOf(scores, others, nodeIndexes, options.Pick)
+	choice.Node, failure = s.bestOf(scores, others, nodeIndexes, options.chooser())
 	return choice, failure
 }
 
@@ -130,9 +130,9 @@ func (s *cachedSearch) firstFeasible(count int) ([]int, *fwk.Status) {
 const maxTried = 64
 
 // winner finds the best node where only Filter plugins have to be asked about nodes: of the best ones one after the other, chosen
-// by pick among equals, the first that takes the pod. It finds none if many reject the pod, or if a score of all nodes may
+// among equals, the first that takes the pod. It finds none if many reject the pod, or if a score of all nodes may
 // depend on which ones do.
-func (s *cachedSearch) winner(scores *scoreCache, pick func(count int) int) (nodeIndex int, found bool, failure *fwk.Status) {
+func (s *cachedSearch) winner(scores *scoreCache, equals chooser) (nodeIndex int, found bool, failure *fwk.Status) {
 	for i := range scores.scaled {
 		stands, failure := s.highestStands(&scores.scaled[i])
 		if failure != nil || !stands {
@@ -156,12 +156,12 @@ func (s *cachedSearch) winner(scores *scoreCache, pick func(count int) int) (nod
 				part[i] = tree.Winner(i)
 			}
 		} else {
-			part[0] = tree.Winner(pickOne(pick, winners))
+			part[0] = equals.ofTree(tree)
 		}
 		accepted, failure := s.askAccepted(nil, part)
 		if failure != nil || len(accepted) > 0 {
 			if failure == nil {
-				nodeIndex = accepted[pickOne(pick, len(accepted))]
+				nodeIndex = equals.ofList(accepted)
 			}
 			return nodeIndex, failure == nil, failure
 		}

@@ -6,8 +6,10 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -447,6 +449,36 @@ func (c *comparison) ask(profile *runtime.Framework, snapshot fwk.SharedLister, 
 	return answer
 }
 
+// ordered checks the choice of Search where it is not left to chance, and that Feasible knows all nodes that take the pod.
+func (c *comparison) ordered(pod *v1.Pod, totals map[string]int64) {
+	c.t.Helper()
+	ctx, state := c.t.Context(), framework.NewCycleState()
+	c.profile.RunPreFilterPlugins(ctx, state, pod)
+	snapshot := c.profile.SnapshotSharedLister().(framework.IndexedSnapshot)
+	names := slices.Sorted(maps.Keys(totals))
+	want, order := names[0], make([]int, snapshot.IndexCount())
+	for i, name := range slices.Backward(names) {
+		if totals[name] > totals[want] || totals[name] == totals[want] && name > want {
+			want = name
+		}
+		nodeIndex, _ := snapshot.NodeIndex(name)
+		order[nodeIndex] = -i // the last by name is the first
+	}
+	choice, status := c.profile.Search(ctx, state, pod, runtime.SearchOptions{Order: order})
+	if !status.IsSuccess() || choice.Node != want {
+		c.t.Errorf("pod %v: the choice is %+v (%v), want node %s of %v", pod, choice, status, want, totals)
+	}
+	nodeIndexes, _, status := c.profile.Feasible(ctx, state, pod, nil)
+	var found []string
+	for _, nodeIndex := range nodeIndexes {
+		found = append(found, snapshot.NodeAt(nodeIndex).Node().Name)
+	}
+	slices.Sort(found)
+	if diff := cmp.Diff(names, found); diff != "" || !status.IsSuccess() {
+		c.t.Errorf("pod %v: other nodes are feasible (%v) (-want +got):\n%s", pod, status, diff)
+	}
+}
+
 // place checks the choice of Search, and follows it.
 func (c *comparison) place(pod *v1.Pod, totals map[string]int64) {
 	c.t.Helper()
@@ -475,6 +507,7 @@ func (c *comparison) place(pod *v1.Pod, totals map[string]int64) {
 			pod, choice, ties, totals[choice.Node], equals, best, totals)
 	}
 	c.sample(pod, totals)
+	c.ordered(pod, totals)
 	if !c.profile.RunReservePluginsReserve(ctx, state, pod, choice.Node).IsSuccess() {
 		c.profile.RunReservePluginsUnreserve(ctx, state, pod, choice.Node)
 		return

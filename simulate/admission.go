@@ -12,6 +12,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 )
 
@@ -66,6 +67,14 @@ func (s *store) complete(c *collection, created object) error {
 		return s.admitPod(pod)
 	}
 	return nil
+}
+
+// SetDefaults sets the defaults of an API server that follow from an object alone, such as what its containers request if they
+// are only limited. Objects of kinds that scheduling does not read are left as they are.
+func SetDefaults(created apiruntime.Object) {
+	if o, ok := created.(object); ok {
+		setDefaults(o)
+	}
 }
 
 // setDefaults sets the defaults that follow from an object alone. It writes nothing to pods and nodes that have them, so

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/rouse-scheduler/rouse/internal/manifest"
 )
 
@@ -29,6 +31,16 @@ type Input struct {
 	objects []*loadedObject
 	// once tells that a replay takes the objects over, taken that one has.
 	once, taken bool
+}
+
+// Objects returns copies of the objects of the manifests, with the defaults of [SetDefaults], in the order in which they would be
+// created. Those that scenarios create are not among them.
+func (i *Input) Objects() []apiruntime.Object {
+	objects := make([]apiruntime.Object, len(i.objects))
+	for at, loaded := range i.objects {
+		objects[at] = loaded.object.DeepCopyObject()
+	}
+	return objects
 }
 
 // loadedObject is an object of a manifest.

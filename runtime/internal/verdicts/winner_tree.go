@@ -3,7 +3,10 @@
 
 package verdicts
 
-import "math"
+import (
+	"iter"
+	"math"
+)
 
 // NoTotal is the total of a node that cannot win.
 const NoTotal = math.MinInt64
@@ -105,6 +108,27 @@ func (t *WinnerTree) Winner(index int) int {
 	}
 	totals, first := t.block(i - t.leaves)
 	return first + Nth(totals, t.best[i], index)
+}
+
+// AllWinners yields the node indexes of the nodes with the highest total, in their order.
+func (t *WinnerTree) AllWinners() iter.Seq[int] {
+	return func(yield func(int) bool) { t.eachWinner(1, yield) }
+}
+
+func (t *WinnerTree) eachWinner(i int, yield func(int) bool) bool {
+	if i >= 2*t.leaves || t.best[i] != t.best[1] {
+		return true
+	}
+	if i < t.leaves {
+		return t.eachWinner(2*i, yield) && t.eachWinner(2*i+1, yield)
+	}
+	totals, first := t.block(i - t.leaves)
+	for j, total := range totals {
+		if total == t.best[1] && !yield(first+j) {
+			return false
+		}
+	}
+	return true
 }
 
 // Bytes is the size of the tree.

@@ -38,6 +38,9 @@ func TestWinnerTree(t *testing.T) {
 			for i := range tree.Winners() {
 				got = append(got, tree.Winner(i))
 			}
+			if diff := cmp.Diff(want, slices.Collect(tree.AllWinners())); diff != "" {
+				t.Fatalf("all winners of %v (-want +tree):\n%s", totals, diff)
+			}
 			for i := range count {
 				scanned = append(scanned, Nth(totals, best, i))
 			}

@@ -1,0 +1,246 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package whatif_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/rouse-scheduler/rouse/cache"
+	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
+	"github.com/rouse-scheduler/rouse/profiles"
+	"github.com/rouse-scheduler/rouse/whatif"
+)
+
+func newCluster(t testing.TB, options whatif.Options) *whatif.Cluster {
+	t.Helper()
+	cluster, err := whatif.New(t.Context(), options)
+	must(t, err)
+	t.Cleanup(func() { must(t, cluster.Close()) })
+	return cluster
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dump writes everything that is in a cluster.
+func dump(t testing.TB, cluster *whatif.Cluster) string {
+	t.Helper()
+	var text strings.Builder
+	for _, o := range cluster.Objects() {
+		data, err := json.Marshal(o)
+		must(t, err)
+		fmt.Fprintf(&text, "%T %s\n", o, data)
+	}
+	return text.String()
+}
+
+// nodesFor returns the names of the nodes that take a pod.
+func nodesFor(t testing.TB, cluster *whatif.Cluster, pod *v1.Pod) string {
+	t.Helper()
+	fit, err := cluster.Fits(context.Background(), pod)
+	must(t, err)
+	if (len(fit.Nodes) == 0) != (fit.Reason != nil) {
+		t.Errorf("nodes %v take the pod, and the reason why none does is: %v", fit.Nodes, fit.Reason)
+	}
+	return strings.Join(fit.Nodes, " ")
+}
+
+func twoNodes() []apiruntime.Object {
+	return []apiruntime.Object{
+		objects.Node("a").Capacity("cpu", "4").Build(),
+		objects.Node("b").Capacity("cpu", "2").Build(),
+		objects.Pod("first").Requests("cpu", "1").Node("a").Build(),
+	}
+}
+
+func TestForksSeeNothingOfEachOther(t *testing.T) {
+	cluster := newCluster(t, whatif.Options{Objects: twoNodes()})
+	before := dump(t, cluster)
+	three := objects.Pod("three").Requests("cpu", "3").Build()
+	full, empty := cluster.Fork(), cluster.Fork()
+	must(t, full.Add(objects.Pod("second").Requests("cpu", "1").Node("a").Build()))
+	must(t, empty.Remove(objects.Pod("first").Build()))
+	nested := empty.Fork()
+	must(t, nested.Update(objects.Node("b").Capacity("cpu", "3").Build()))
+	must(t, nested.Add(objects.Node("c").Capacity("cpu", "8").Build()))
+	for range 2 { // in any order
+		for of, want := range map[*whatif.Cluster]string{cluster: "a", full: "", empty: "a", nested: "a b c"} {
+			if got := nodesFor(t, of, three); got != want {
+				t.Errorf("got nodes %q, want %q", got, want)
+			}
+		}
+	}
+	if _, err := nested.Drain(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+	if _, err := full.Preempt(t.Context(), objects.Pod("urgent").Requests("cpu", "4").Priority(9).Build()); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(before, dump(t, cluster)); diff != "" {
+		t.Errorf("forks that were dropped left something behind (-before +after):\n%s", diff)
+	}
+}
+
+func TestChangesAreWholeOrNone(t *testing.T) {
+	cluster := newCluster(t, whatif.Options{Objects: twoNodes()})
+	before := dump(t, cluster)
+	for name, change := range map[string]func() error{
+		"Node a: it is there already":        func() error { return cluster.Add(objects.Node("c").Build(), objects.Node("a").Build()) },
+		"Pod default/x: there is no such":    func() error { return cluster.Remove(objects.Node("a").Build(), objects.Pod("x").Build()) },
+		"Node x: there is no such object":    func() error { return cluster.Update(objects.Node("a").Build(), objects.Node("x").Build()) },
+		"a Pod of a cluster: it has no name": func() error { return cluster.Add(objects.Node("c").Build(), &v1.Pod{}) },
+		"committing a cluster: only a fork":  cluster.Commit,
+		"it is on node a already; remove": func() error {
+			_, err := cluster.Place(t.Context(), objects.Pod("second").Build(), objects.Pod("first").Build())
+			return err
+		},
+		"draining node x: there is no such": func() error { _, err := cluster.Drain(t.Context(), "x"); return err },
+		"no profile is called \"other\", which": func() error {
+			_, err := cluster.Place(t.Context(), objects.Pod("second").Build(), objects.Pod("third").SchedulerName("other").Build())
+			return err
+		},
+	} {
+		if err := change(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got error %v, want one with %q", err, name)
+		}
+	}
+	if diff := cmp.Diff(before, dump(t, cluster)); diff != "" {
+		t.Errorf("changes that failed left something behind (-before +after):\n%s", diff)
+	}
+}
+
+func TestCommit(t *testing.T) {
+	cluster := newCluster(t, whatif.Options{Objects: twoNodes()})
+	fork, other := cluster.Fork(), cluster.Fork()
+	nested := fork.Fork()
+	placed, err := nested.Place(t.Context(), objects.Pod("big").Requests("cpu", "3").Build())
+	if err != nil || placed[0].Node != "a" || placed[0].Pod.Spec.NodeName != "a" {
+		t.Fatalf("got %+v, %v", placed, err)
+	}
+	must(t, nested.Commit())
+	if cluster.Get(objects.Pod("big").Build()) != nil {
+		t.Error("the cluster has what was committed to a fork of it")
+	}
+	must(t, fork.Commit())
+	must(t, nested.Remove(objects.Pod("big").Build()))
+	must(t, nested.Commit()) // a fork lives on after a commit
+	if cluster.Get(objects.Pod("big").Build()) == nil || fork.Get(objects.Pod("big").Build()) != nil {
+		t.Error("a pod is not where it was committed to")
+	}
+	must(t, other.Remove(objects.Node("b").Build()))
+	if err := other.Commit(); !errors.Is(err, whatif.ErrParentChanged) {
+		t.Errorf("got error %v, want ErrParentChanged", err)
+	}
+	if cluster.Get(objects.Node("b").Build()) == nil {
+		t.Error("a commit that failed removed a node")
+	}
+}
+
+func TestPodsThatWait(t *testing.T) {
+	cluster := newCluster(t, whatif.Options{Objects: twoNodes()})
+	pod := objects.Pod("web").Requests("cpu", "3").Build()
+	// A nominated pod takes the room of those that are less important.
+	must(t, cluster.Add(objects.Pod("nominated").Requests("cpu", "3").Priority(5).NominatedNode("a").Build()))
+	if got := nodesFor(t, cluster, pod); got != "" {
+		t.Errorf("nodes %q have room next to a nominated pod", got)
+	}
+	must(t, cluster.Update(objects.Pod("nominated").Requests("cpu", "3").Priority(5).Build()))
+	if got := nodesFor(t, cluster, pod); got != "a" {
+		t.Errorf("got nodes %q without a nomination, want a", got)
+	}
+	gated, err := cluster.Fits(t.Context(), objects.Pod("gated").SchedulingGate("hold").Build())
+	must(t, err)
+	if gated.Reason == nil || !strings.Contains(gated.Reason.Error(), "hold") {
+		t.Errorf("a gated pod fits nodes %v: %v", gated.Nodes, gated.Reason)
+	}
+	must(t, cluster.Remove(objects.Node("a").Build(), objects.Node("b").Build()))
+	none, err := cluster.Best(t.Context(), pod)
+	if err != nil || !errors.Is(none.Reason, framework.ErrNoNodesAvailable) {
+		t.Errorf("without nodes: %+v, %v", none, err)
+	}
+}
+
+func TestFromASnapshot(t *testing.T) {
+	running := cache.New(cache.Options{})
+	must(t, running.AddNode(objects.Node("a").Capacity("cpu", "4").Build()))
+	must(t, running.AssumePod(objects.Pod("first").UID("1").Requests("cpu", "2").Node("a").Build()))
+	var snapshot cache.Snapshot
+	must(t, running.UpdateSnapshot(&snapshot))
+	cluster := newCluster(t, whatif.Options{Snapshot: &snapshot, Objects: []apiruntime.Object{objects.Node("b").Capacity("cpu", "3").Build()}})
+	if got := nodesFor(t, cluster, objects.Pod("web").Requests("cpu", "3").Build()); got != "b" {
+		t.Errorf("got nodes %q, want b", got)
+	}
+}
+
+func TestWhatCannotBeAsked(t *testing.T) {
+	cluster, err := whatif.New(t.Context(), whatif.Options{Objects: twoNodes()})
+	must(t, err)
+	fork := cluster.Fork()
+	if err := fork.Close(); err == nil {
+		t.Error("a fork was closed")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := fork.Place(ended, objects.Pod("web").Build()); !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v after the context has ended", err)
+	}
+	must(t, cluster.Close())
+	must(t, cluster.Close())
+	if _, err := fork.Fits(t.Context(), objects.Pod("web").Build()); err == nil || !strings.Contains(err.Error(), "the cluster is closed") {
+		t.Errorf("a question about a fork of a closed cluster: %v", err)
+	}
+	configuration := profiles.Default()
+	configuration.Profiles[0].Plugins.MultiPoint.Enabled[0].Name = "Nonsense"
+	if _, err := whatif.New(t.Context(), whatif.Options{Configuration: configuration}); err == nil || !strings.Contains(err.Error(), "Nonsense") {
+		t.Errorf("a configuration with an unknown plugin: %v", err)
+	}
+}
+
+// For the race detector: questions and changes of many forks at once.
+func TestConcurrentForks(t *testing.T) {
+	var all []apiruntime.Object
+	for i := range 20 {
+		all = append(all, objects.Node(fmt.Sprint("node-", i)).Capacity("cpu", "4").Label(v1.LabelHostname, fmt.Sprint(i)).Build())
+	}
+	cluster := newCluster(t, whatif.Options{Objects: all, Concurrency: 3})
+	var group sync.WaitGroup
+	for worker := range 6 {
+		group.Go(func() {
+			fork := cluster.Fork()
+			for i := range 20 {
+				name := fmt.Sprintf("%d-%d", worker, i)
+				placed, err := fork.Place(t.Context(), objects.Pod(name).Requests("cpu", "2").Build())
+				if err != nil || placed[0].Node == "" {
+					t.Errorf("pod %s: %+v, %v", name, placed, err)
+					return
+				}
+				if got := nodesFor(t, cluster.Fork(), objects.Pod("other").Requests("cpu", "4").Build()); len(strings.Fields(got)) != 20 {
+					t.Errorf("the cluster is not empty any more: %s", got)
+				}
+				if _, err := fork.Fork().Drain(t.Context(), placed[0].Node); err != nil {
+					t.Error(err)
+				}
+				if i%5 == 4 {
+					fork = fork.Fork()
+				}
+			}
+		})
+	}
+	group.Wait()
+}
