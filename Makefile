@@ -19,7 +19,7 @@ EXAMPLES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build release api test check bench bench-full microbench fuzz parity audit cluster
+.PHONY: help build release api test check bench bench-full perf microbench fuzz parity audit cluster
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ bench: ## Rouse next to kube-scheduler, the most important rows in 5 minutes; RO
 bench-full: ## all rows of that in half an hour, for docs/performance.md; OPENB is where a trace is
 	cd test && $(GO) run ./bench -full -json ../docs/performance/results.json -figures ../docs/performance \
 		-page ../docs/performance.md $(BENCHFLAGS)
+
+perf: ## the workloads of kube-scheduler's own benchmark suite, with both; TOPIC, SIZE and LABELS choose, bin/perf.json is the report
+	@mkdir -p bin
+	cd test && $(GO) run ./perf -json ../bin/perf.json $(PERFFLAGS)
 
 microbench: ## run the benchmarks of the hot packages, BENCHTIME each (200ms)
 	$(GO) test -vet=off -run '^$$' -bench . -benchtime $(BENCHTIME) ./framework ./queue ./cache ./runtime

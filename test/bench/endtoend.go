@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rouse-scheduler/rouse/test/programs"
 )
 
 // An end-to-end row runs the binaries of both schedulers, as processes of their own, on a real kube-apiserver and etcd:
@@ -36,8 +38,8 @@ func endToEndCases() []endToEndCase {
 }
 
 func endToEndGroups() []group {
-	programs := &programs{}
-	g := group{close: programs.remove}
+	built := &binaries{}
+	g := group{close: built.remove}
 	for _, c := range endToEndCases() {
 		w := work{
 			Row: Row{
@@ -48,19 +50,19 @@ func endToEndGroups() []group {
 			quick: c.quick,
 		}
 		for _, who := range []Contender{Rouse, KubeScheduler} {
-			w.runs[who] = func(ctx context.Context, _ *meter) (Sample, error) { return programs.measure(ctx, who, c) }
+			w.runs[who] = func(ctx context.Context, _ *meter) (Sample, error) { return built.measure(ctx, who, c) }
 		}
 		g.work = append(g.work, w)
 	}
 	return []group{g}
 }
 
-// programs are built when they are first needed. The current folder must be in the module of this program.
-type programs struct {
+// binaries are built when they are first needed. The current folder must be in the module of this program.
+type binaries struct {
 	folder string
 }
 
-func (p *programs) build(ctx context.Context) error {
+func (p *binaries) build(ctx context.Context) error {
 	if p.folder != "" {
 		return nil
 	}
@@ -68,38 +70,30 @@ func (p *programs) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	module, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return fmt.Errorf("finding the module of the benchmark: %w", err)
-	}
-	root := strings.TrimSpace(string(module))
-	for _, program := range []struct{ dir, target, name string }{
-		{root, "./bench/realapi", "realapi"},
-		{root, "k8s.io/kubernetes/cmd/kube-scheduler", string(KubeScheduler)},
-		{filepath.Dir(root), "./cmd/rouse", string(Rouse)},
-	} {
-		command := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(folder, program.name), program.target)
-		command.Dir = program.dir
-		if output, err := command.CombinedOutput(); err != nil {
-			return fmt.Errorf("building %s: %w\n%s", program.target, err, output)
-		}
+	realAPI := programs.Program{Name: "realapi", Package: "./bench/realapi"}
+	if err := programs.Build(ctx, folder, nil, realAPI, programs.KubeScheduler(), programs.Rouse()); err != nil {
+		return err
 	}
 	p.folder = folder
 	return nil
 }
 
-func (p *programs) remove() {
+func (p *binaries) remove() {
 	if p.folder != "" {
 		_ = os.RemoveAll(p.folder)
 	}
 }
 
-func (p *programs) measure(ctx context.Context, who Contender, c endToEndCase) (Sample, error) {
+func (p *binaries) measure(ctx context.Context, who Contender, c endToEndCase) (Sample, error) {
 	if err := p.build(ctx); err != nil {
 		return nil, err
 	}
+	scheduler := programs.KubeScheduler()
+	if who == Rouse {
+		scheduler = programs.Rouse()
+	}
 	arguments := []string{
-		"-binary", filepath.Join(p.folder, string(who)), "-shape", string(c.shape),
+		"-binary", filepath.Join(p.folder, scheduler.Name), "-shape", string(c.shape),
 		"-nodes", strconv.Itoa(c.nodes), "-pods", strconv.Itoa(c.pods),
 	}
 	if who == Rouse {

@@ -4,9 +4,10 @@
 package cluster
 
 import (
-	"fmt"
-	"os/exec"
+	"context"
 	"path/filepath"
+
+	"github.com/rouse-scheduler/rouse/test/programs"
 )
 
 // Binaries are the paths of the programs under test.
@@ -18,25 +19,11 @@ type Binaries struct {
 
 // BuildBinaries builds them into a folder.
 func BuildBinaries(folder string) (Binaries, error) {
-	folder, err := filepath.Abs(folder)
-	if err != nil {
-		return Binaries{}, err
-	}
+	custom := programs.Program{Name: "customscheduler", Package: "./cluster/customscheduler"}
 	built := Binaries{
-		Rouse:         filepath.Join(folder, "rouse"),
-		KubeScheduler: filepath.Join(folder, "kube-scheduler"),
-		Custom:        filepath.Join(folder, "customscheduler"),
+		Rouse:         filepath.Join(folder, programs.Rouse().Name),
+		KubeScheduler: filepath.Join(folder, programs.KubeScheduler().Name),
+		Custom:        filepath.Join(folder, custom.Name),
 	}
-	for _, build := range []struct{ module, target, to string }{
-		{"../..", "./cmd/rouse", built.Rouse},
-		{".", "k8s.io/kubernetes/cmd/kube-scheduler", built.KubeScheduler},
-		{".", "./customscheduler", built.Custom},
-	} {
-		command := exec.Command("go", "build", "-ldflags=-s -w", "-o", build.to, build.target)
-		command.Dir = build.module
-		if output, err := command.CombinedOutput(); err != nil {
-			return Binaries{}, fmt.Errorf("building %s: %w\n%s", build.target, err, output)
-		}
-	}
-	return built, nil
+	return built, programs.Build(context.Background(), folder, []string{"-ldflags=-s -w"}, programs.Rouse(), programs.KubeScheduler(), custom)
 }

@@ -23,6 +23,7 @@ import (
 // kubelets. Clients reach it through a [Front].
 type ControlPlane struct {
 	etcd    *embed.Etcd
+	flags   []string
 	server  apiserver.TestServer
 	backend atomic.Pointer[backend] // nil while the API server is down
 	fronts  []*Front
@@ -35,10 +36,10 @@ type backend struct {
 	loopback  *restclient.Config // everything allowed, with a token of this API server
 }
 
-// StartControlPlane starts both, and stops them when the test ends.
-func StartControlPlane(tb testing.TB) *ControlPlane {
+// StartControlPlane starts both, the API server with flags in addition to its usual ones, and stops them when the test ends.
+func StartControlPlane(tb testing.TB, flags ...string) *ControlPlane {
 	tb.Helper()
-	plane := &ControlPlane{}
+	plane := &ControlPlane{flags: flags}
 	var err error
 	if plane.etcd, err = startEtcd(tb.TempDir()); err != nil {
 		tb.Fatal(err)
@@ -69,6 +70,7 @@ func (p *ControlPlane) startServer(tb testing.TB) {
 		// The limits are those of a large cluster, so that the scheduler is what is measured.
 		"--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000",
 	}
+	flags = append(flags, p.flags...)
 	options := apiserver.NewDefaultTestServerOptions()
 	options.DisableInvariantChecks = true
 	var err error

@@ -49,7 +49,7 @@ func TestCustomResourceWakesPod(t *testing.T) {
 	f.allowTickets(t)
 
 	s := StartScheduler(t, SchedulerOptions{
-		Name: "customscheduler", Binary: f.binaries.Custom, Arguments: f.arguments(), Front: f.Front, Token: f.Token,
+		Name: "customscheduler", Binary: f.binaries.Custom, Arguments: f.arguments(), API: f.Front.Config(f.Token),
 		Config: strings.Replace(f.Manifests.ConfigMaps[0].Data["scheduler.yaml"], "- schedulerName: default-scheduler",
 			"- schedulerName: default-scheduler\n  plugins: {preFilter: {enabled: [{name: TicketOffice}]}}", 1),
 	})

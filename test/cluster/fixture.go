@@ -63,8 +63,7 @@ func (f *Fixture) Rouse(tb testing.TB, name string, front *Front, settings map[s
 		Arguments: f.arguments(),
 		Config:    f.Manifests.ConfigMaps[0].Data["scheduler.yaml"],
 		Settings:  settings,
-		Front:     front,
-		Token:     f.Token,
+		API:       front.Config(f.Token),
 	})
 }
 
@@ -88,8 +87,7 @@ func (f *Fixture) KubeScheduler(ctx context.Context, tb testing.TB, front *Front
 		Binary:   f.binaries.KubeScheduler,
 		Config:   f.Manifests.ConfigMaps[0].Data["scheduler.yaml"],
 		Settings: settings,
-		Front:    front,
-		Token:    token,
+		API:      front.Config(token),
 	})
 }
 

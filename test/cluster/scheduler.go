@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
@@ -28,8 +29,8 @@ type SchedulerOptions struct {
 	Arguments []string       // before the flags that every scheduler gets
 	Config    string         // the KubeSchedulerConfiguration as in deploy
 	Settings  map[string]any // fields of the configuration to set on top, by path: "leaderElection.leaderElect"
-	Front     *Front         // where the API server is
-	Token     string         // of its service account
+	// API is where the API server is, with the bearer token of the scheduler.
+	API *restclient.Config
 }
 
 // Scheduler is a scheduler that runs as a process of its own.
@@ -45,7 +46,7 @@ func StartScheduler(tb testing.TB, options SchedulerOptions) *Scheduler {
 	tb.Helper()
 	folder := tb.TempDir()
 	kubeconfig, config := filepath.Join(folder, "kubeconfig"), filepath.Join(folder, "scheduler.yaml")
-	if err := writeKubeconfig(kubeconfig, options.Front, options.Token); err != nil {
+	if err := WriteKubeconfig(kubeconfig, options.API); err != nil {
 		tb.Fatal(err)
 	}
 	settings := map[string]any{
@@ -121,10 +122,13 @@ func (s *Scheduler) WaitReady(ctx context.Context, tb testing.TB) {
 	})
 }
 
-func writeKubeconfig(path string, front *Front, token string) error {
+// WriteKubeconfig writes how to reach an API server with a bearer token.
+func WriteKubeconfig(path string, api *restclient.Config) error {
 	config := clientcmdapi.NewConfig()
-	config.Clusters["test"] = &clientcmdapi.Cluster{Server: front.server.URL, CertificateAuthorityData: front.authority()}
-	config.AuthInfos["scheduler"] = &clientcmdapi.AuthInfo{Token: token}
+	config.Clusters["test"] = &clientcmdapi.Cluster{
+		Server: api.Host, CertificateAuthorityData: api.CAData, TLSServerName: api.ServerName,
+	}
+	config.AuthInfos["scheduler"] = &clientcmdapi.AuthInfo{Token: api.BearerToken}
 	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "scheduler"}
 	config.CurrentContext = "test"
 	if err := clientcmd.WriteToFile(*config, path); err != nil {

@@ -17,8 +17,6 @@ import (
 	clientset "k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	clientcache "k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/rouse-scheduler/rouse/test/bench/objects"
 	"github.com/rouse-scheduler/rouse/test/cluster"
@@ -38,8 +36,8 @@ type usage struct {
 }
 
 func (t *task) run(ctx context.Context) (_ *usage, err error) {
-	tb := newHarness()
-	defer tb.end(&err)
+	tb := cluster.NewHarness("realapi")
+	defer tb.End(&err)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel() // before the API server is stopped, which waits for watches to end
 	config := cluster.StartControlPlane(tb).Loopback()
@@ -119,17 +117,10 @@ func inParallel[T any](items []T, do func(T) error) error {
 }
 
 // start starts the scheduler with the default profile, no leader election, and a limit on requests that it does not reach.
-func (t *task) start(tb *harness, api *restclient.Config) (*cluster.Process, error) {
+func (t *task) start(tb *cluster.Harness, api *restclient.Config) (*cluster.Process, error) {
 	kubeconfig, config := filepath.Join(tb.TempDir(), "kubeconfig"), filepath.Join(tb.TempDir(), "scheduler.yaml")
-	access := clientcmdapi.NewConfig()
-	access.Clusters["api"] = &clientcmdapi.Cluster{
-		Server: api.Host, CertificateAuthorityData: api.CAData, TLSServerName: api.ServerName,
-	}
-	access.AuthInfos["scheduler"] = &clientcmdapi.AuthInfo{Token: api.BearerToken}
-	access.Contexts["api"] = &clientcmdapi.Context{Cluster: "api", AuthInfo: "scheduler"}
-	access.CurrentContext = "api"
-	if err := clientcmd.WriteToFile(*access, kubeconfig); err != nil {
-		return nil, fmt.Errorf("writing a kubeconfig: %w", err)
+	if err := cluster.WriteKubeconfig(kubeconfig, api); err != nil {
+		return nil, err
 	}
 	err := os.WriteFile(config, fmt.Appendf(nil, `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration

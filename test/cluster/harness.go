@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package cluster
 
 import (
 	"context"
@@ -12,10 +12,11 @@ import (
 	"testing"
 )
 
-// harness is what the API server, which is made for tests, wants of a test. A fatal error ends the goroutine by a panic
-// that end turns into an error.
-type harness struct {
+// Harness stands in for a test, in programs that use this package. A fatal error ends the goroutine by a panic that
+// [Harness.End] turns into an error.
+type Harness struct {
 	testing.TB
+	name     string
 	ctx      context.Context
 	cancel   context.CancelFunc
 	cleanups []func()
@@ -26,14 +27,15 @@ type harness struct {
 // fatal is what FailNow panics with.
 type fatal struct{}
 
-func newHarness() *harness {
-	h := &harness{}
+// NewHarness returns one with the name that a test would have.
+func NewHarness(name string) *Harness {
+	h := &Harness{name: name}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
 
-// end cleans up, and adds what failed to an error. It is to be deferred.
-func (h *harness) end(err *error) {
+// End cleans up, and adds what failed to an error. It is to be deferred.
+func (h *Harness) End(err *error) {
 	switch cause := recover().(type) {
 	case nil, fatal:
 	default:
@@ -50,58 +52,58 @@ func (h *harness) end(err *error) {
 }
 
 // Helper implements testing.TB.
-func (h *harness) Helper() {}
+func (h *Harness) Helper() {}
 
 // Name implements testing.TB.
-func (h *harness) Name() string { return "realapi" }
+func (h *Harness) Name() string { return h.name }
 
 // Log implements testing.TB.
-func (h *harness) Log(...any) {}
+func (h *Harness) Log(...any) {}
 
 // Logf implements testing.TB.
-func (h *harness) Logf(string, ...any) {}
+func (h *Harness) Logf(string, ...any) {}
 
 // Context implements testing.TB.
-func (h *harness) Context() context.Context { return h.ctx }
+func (h *Harness) Context() context.Context { return h.ctx }
 
 // Cleanup implements testing.TB.
-func (h *harness) Cleanup(do func()) { h.cleanups = append(h.cleanups, do) }
+func (h *Harness) Cleanup(do func()) { h.cleanups = append(h.cleanups, do) }
 
 // Failed implements testing.TB.
-func (h *harness) Failed() bool { return len(h.failures) > 0 }
+func (h *Harness) Failed() bool { return len(h.failures) > 0 }
 
 // Error implements testing.TB.
-func (h *harness) Error(what ...any) {
+func (h *Harness) Error(what ...any) {
 	h.failures = append(h.failures, errors.New(fmt.Sprint(what...)))
 }
 
 // Errorf implements testing.TB.
-func (h *harness) Errorf(format string, what ...any) {
+func (h *Harness) Errorf(format string, what ...any) {
 	h.failures = append(h.failures, fmt.Errorf(format, what...))
 }
 
 // Fatal implements testing.TB.
-func (h *harness) Fatal(what ...any) {
+func (h *Harness) Fatal(what ...any) {
 	h.Error(what...)
 	h.FailNow()
 }
 
 // Fatalf implements testing.TB.
-func (h *harness) Fatalf(format string, what ...any) {
+func (h *Harness) Fatalf(format string, what ...any) {
 	h.Errorf(format, what...)
 	h.FailNow()
 }
 
 // FailNow implements testing.TB.
-func (h *harness) FailNow() {
+func (h *Harness) FailNow() {
 	_, file, line, _ := runtime.Caller(2)
 	h.Errorf("at %s:%d", file, line)
 	panic(fatal{})
 }
 
 // TempDir implements testing.TB.
-func (h *harness) TempDir() string {
-	folder, err := os.MkdirTemp("", "realapi")
+func (h *Harness) TempDir() string {
+	folder, err := os.MkdirTemp("", h.name)
 	if err != nil {
 		h.Fatal(err)
 	}
