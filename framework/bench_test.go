@@ -64,7 +64,6 @@ func TestHotGettersDoNotAllocate(t *testing.T) {
 			_ = state.GetSkipFilterPlugins().Has("A")
 		},
 		"Matches":               func() { _ = framework.Matches(registered, happened) },
-		"EventMap.Interested":   func() { _ = m.Interested(happened) },
 		"DefaultNormalizeScore": func() { framework.DefaultNormalizeScore(100, false, scores) },
 		"HintObjects":           func() { _, _, _ = framework.HintObjects[v1.Node](n.Node(), n.Node()) },
 		"HostPorts of a pod without any": func() {

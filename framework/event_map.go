@@ -73,16 +73,6 @@ func (m EventMap) Plugins(happened fwk.ClusterEvent) sets.Set[string] {
 	return plugins
 }
 
-// Interested reports whether any plugin waits for an event.
-func (m EventMap) Interested(happened fwk.ClusterEvent) bool {
-	for registered, names := range m {
-		if len(names) > 0 && Matches(registered, happened) {
-			return true
-		}
-	}
-	return false
-}
-
 // Actions combines every action that is registered for a resource; zero if there is none. Registrations for all
 // resources count, except for optional ones.
 func (m EventMap) Actions(resource fwk.EventResource) fwk.ActionType {

@@ -108,9 +108,6 @@ func TestEventMapQuestions(t *testing.T) {
 		if diff := cmp.Diff(test.want, sets.List(plugins)); diff != "" {
 			t.Errorf("Plugins(%s) (-want +got):\n%s", test.happened.Label(), diff)
 		}
-		if got := m.Interested(test.happened); got != (len(test.want) > 0) {
-			t.Errorf("Interested(%s) = %t, plugins are %v", test.happened.Label(), got, test.want)
-		}
 		plugins.Insert("Intruder")
 		if m.Plugins(test.happened).Has("Intruder") {
 			t.Errorf("Plugins(%s) is not a new set", test.happened.Label())

@@ -4,7 +4,6 @@
 package framework
 
 import (
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -63,20 +62,6 @@ func (q *QueuedPodInfo) Gated() bool { return q.GatingPlugin != "" }
 // RejectorPlugins returns a new set of all plugins that rejected the pod.
 func (q *QueuedPodInfo) RejectorPlugins() sets.Set[string] {
 	return q.UnschedulablePlugins.Union(q.PendingPlugins)
-}
-
-// DeepCopy returns an independent copy, pod included.
-func (q *QueuedPodInfo) DeepCopy() *QueuedPodInfo {
-	clone := *q
-	clone.PodInfo, _ = NewPodInfo(q.Pod.DeepCopy())
-	clone.UnschedulablePlugins = q.UnschedulablePlugins.Clone()
-	clone.PendingPlugins = q.PendingPlugins.Clone()
-	clone.GatingPluginEvents = slices.Clone(q.GatingPluginEvents)
-	if q.InitialAttemptTimestamp != nil {
-		first := *q.InitialAttemptTimestamp
-		clone.InitialAttemptTimestamp = &first
-	}
-	return &clone
 }
 
 // PodOf returns the pod behind an entity of the scheduling queue, for queue sort plugins that compare more than

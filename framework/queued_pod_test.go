@@ -74,44 +74,6 @@ func TestNewQueuedPodInfo(t *testing.T) {
 	}
 }
 
-func TestQueuedPodInfoDeepCopy(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	fresh := func() *framework.QueuedPodInfo {
-		q := framework.NewQueuedPodInfo(objects.Pod("p").With(func(pod *v1.Pod) { pod.Labels = map[string]string{"app": "a"} }).Build(), now)
-		q.Attempts, q.UnschedulableCount, q.ConsecutiveErrorsCount = 3, 2, 1
-		q.BackoffExpiration, q.InitialAttemptTimestamp, q.FlushTimestamp = now.Add(1), ptr.To(now.Add(2)), now.Add(3)
-		q.UnschedulablePlugins.Insert("A")
-		q.PendingPlugins.Insert("B")
-		q.GatingPlugin = "C"
-		q.GatingPluginEvents = []fwk.ClusterEvent{{Resource: fwk.Node, ActionType: fwk.Add}}
-		q.WasFlushedFromUnschedulable = true
-		return q
-	}
-	q := fresh()
-	clone := q.DeepCopy()
-	if diff := cmp.Diff(viewQueued(q), viewQueued(clone)); diff != "" {
-		t.Errorf("copy (-original +copy):\n%s", diff)
-	}
-	clone.Pod.Name = "changed"
-	clone.Pod.Labels["app"] = "changed"
-	clone.Attempts++
-	*clone.InitialAttemptTimestamp = now
-	clone.UnschedulablePlugins.Insert("changed")
-	clone.PendingPlugins.Insert("changed")
-	clone.GatingPluginEvents[0].Resource = fwk.Pod
-	if diff := cmp.Diff(viewQueued(fresh()), viewQueued(q)); diff != "" {
-		t.Errorf("changing the copy changed the original (-want +got):\n%s", diff)
-	}
-	if q.Pod.Labels["app"] != "a" {
-		t.Error("changing the copy's pod changed the original's")
-	}
-	var zero framework.QueuedPodInfo
-	zero.PodInfo, _ = framework.NewPodInfo(objects.Pod("p").Build())
-	if copied := zero.DeepCopy(); copied.InitialAttemptTimestamp != nil || copied.GatingPluginEvents != nil {
-		t.Errorf("copy of a nearly empty value = %+v", copied)
-	}
-}
-
 // TestPodOf checks that a queue sort plugin reaches the pod, and only where there is one.
 func TestPodOf(t *testing.T) {
 	pod := &v1.Pod{}

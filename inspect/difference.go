@@ -32,7 +32,7 @@ type Difference struct {
 // NewDifferences compares two configurations; implements reports which plugin implements which extension point.
 func NewDifferences(before, after *profiles.Configuration, implements func(plugin string, point profiles.ExtensionPoint) bool) *Differences {
 	view := &Differences{Old: before.Source, New: after.Source, Differences: []Difference{}}
-	for _, found := range profiles.DiffResolved(before, after, implements) {
+	for _, found := range profiles.Diff(before, after, implements) {
 		difference := Difference{Field: found.Field, Old: found.Left, New: found.Right}
 		for _, config := range []*profiles.Configuration{before, after} {
 			for i := range config.Profiles {

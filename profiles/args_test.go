@@ -291,7 +291,7 @@ func TestScheme(t *testing.T) {
 	if diff := cmp.Diff(config.Profiles, again.Profiles, configOptions...); diff != "" {
 		t.Errorf("written and loaded again (-want +got):\n%s", diff)
 	}
-	if got := Diff(config, again); len(got) > 0 {
+	if got := Diff(config, again, nil); len(got) > 0 {
 		t.Errorf("Diff = %v, want none", got)
 	}
 

@@ -35,18 +35,13 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: %s -> %s", d.Field, orAbsent(d.Left), orAbsent(d.Right))
 }
 
-// Diff returns where two configurations differ, always in the same order. Defaults
-// are filled in on both sides, so that writing a default out is no difference, and
-// neither is the order of profiles, of plugin arguments or of disabled plugins.
-// Plugin sets are compared after merging with the default plugins; DiffResolved
-// compares what really runs.
-func Diff(a, b *Configuration) []Difference { return DiffResolved(a, b, nil) }
-
-// DiffResolved is Diff with plugin sets compared as Profile.Resolve expands them, so
-// that two ways of writing the same thing are equal. implements tells which plugin
-// implements which extension point. Profiles that do not resolve, and all of them if
-// implements is nil, are compared as Diff does.
-func DiffResolved(a, b *Configuration, implements func(plugin string, point ExtensionPoint) bool) []Difference {
+// Diff returns where two configurations differ, always in the same order. Defaults are filled in on both sides, so that
+// writing a default out is no difference, and neither is the order of profiles, of plugin arguments or of disabled plugins.
+//
+// Plugin sets are compared as Profile.Resolve expands them, so that two ways of writing the same thing are equal; implements
+// reports which plugin implements which extension point. Where it is nil, and for profiles that do not resolve, they are
+// compared after merging with the default plugins.
+func Diff(a, b *Configuration, implements func(plugin string, point ExtensionPoint) bool) []Difference {
 	var d differ
 	d.value("", a.topLevel(), b.topLevel())
 	for _, name := range namesInOrder(a.Profiles, b.Profiles, func(p Profile) string { return p.SchedulerName }) {

@@ -67,24 +67,24 @@ func TestDiff(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			left, right := mustParse(t, test.left), mustParse(t, test.right)
-			got := texts(Diff(left, right))
+			got := texts(Diff(left, right, nil))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("differences (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(got, texts(Diff(left, right))); diff != "" {
+			if diff := cmp.Diff(got, texts(Diff(left, right, nil))); diff != "" {
 				t.Errorf("a second time (-first +second):\n%s", diff)
 			}
-			if backwards := Diff(right, left); len(backwards) != len(got) {
+			if backwards := Diff(right, left, nil); len(backwards) != len(got) {
 				t.Errorf("%d differences forwards, %d backwards", len(got), len(backwards))
 			}
-			if same := Diff(right, right); len(same) > 0 {
+			if same := Diff(right, right, nil); len(same) > 0 {
 				t.Errorf("a configuration differs from itself: %v", same)
 			}
 		})
 	}
 }
 
-func TestDiffResolved(t *testing.T) {
+func TestDiffOfResolvedPlugins(t *testing.T) {
 	const p = "profiles[default-scheduler].plugins."
 	tests := []struct {
 		name, left, right string
@@ -123,7 +123,7 @@ func TestDiffResolved(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := texts(DiffResolved(mustParse(t, test.left), mustParse(t, test.right), implementsInTree))
+			got := texts(Diff(mustParse(t, test.left), mustParse(t, test.right), implementsInTree))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("differences (-want +got):\n%s", diff)
 			}

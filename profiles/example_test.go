@@ -93,7 +93,7 @@ func ExampleDiff() {
 		return
 	}
 	other.Parallelism = 32
-	for _, difference := range profiles.Diff(config, other) {
+	for _, difference := range profiles.Diff(config, other, nil) {
 		fmt.Println(difference)
 	}
 	// Output:

@@ -128,7 +128,7 @@ func checkRoundTrip(t *testing.T, config *Configuration) {
 	if diff := cmp.Diff(config.Extenders, again.Extenders); diff != "" {
 		t.Errorf("extenders (-want +got):\n%s", diff)
 	}
-	if differences := Diff(config, again); len(differences) > 0 {
+	if differences := Diff(config, again, nil); len(differences) > 0 {
 		t.Errorf("Diff finds differences: %v", differences)
 	}
 	twice, err := again.YAML()

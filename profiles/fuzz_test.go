@@ -61,7 +61,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was written does not load: %v\n%s", err, written)
 		}
-		if differences := Diff(config, again); len(differences) > 0 {
+		if differences := Diff(config, again, nil); len(differences) > 0 {
 			t.Errorf("what was written differs: %v", differences)
 		}
 	})

@@ -272,7 +272,7 @@ func (r *race) activate() {
 
 func (r *race) passTime() {
 	now := r.model.now.Add(pick(r.world.random, time.Nanosecond, 300*time.Millisecond, time.Second, 3*time.Second, 40*time.Second))
-	if next, ok := r.queue.NextFlush(); ok && next.After(r.model.now) && r.world.random.IntN(2) == 0 {
+	if next, ok := r.queue.nextFlush(); ok && next.After(r.model.now) && r.world.random.IntN(2) == 0 {
 		now = next
 	}
 	r.clock.SetTime(now)

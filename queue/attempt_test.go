@@ -285,7 +285,7 @@ func TestPodInFlightIsNotPoppedTwice(t *testing.T) {
 	f.Add(objects.Pod("other").Build())
 	f.pop("other")
 	f.popsNothing()
-	wantEqual(t, "scheduling cycles", f.SchedulingCycle(), 2)
+	wantEqual(t, "scheduling cycles", f.Stats().SchedulingCycles, 2)
 	wantEqual(t, "pods in the queue", len(f.pods), 0)
 }
 

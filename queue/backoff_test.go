@@ -62,7 +62,7 @@ func TestBackoffEndsWithTheWindowOfItsExpiration(t *testing.T) {
 			f.step(test.failsAfter)
 			f.giveBack(info)
 			wantEqual(t, "expiration", info.BackoffExpiration, start.Add(test.expires))
-			next, ok := f.NextFlush()
+			next, ok := f.nextFlush()
 			wantEqual(t, "next flush", next, start.Add(test.ends))
 			wantEqual(t, "whether there is a next flush", ok, true)
 			f.clock.SetTime(start.Add(test.ends - 1))

@@ -59,7 +59,7 @@ func TestConcurrentUse(t *testing.T) {
 			q.Lookup("default", name(i))
 			q.Stats()
 			q.PendingPods()
-			q.NextFlush()
+			q.nextFlush()
 		},
 	} {
 		done.Go(func() {

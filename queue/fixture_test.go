@@ -200,3 +200,12 @@ func rejectingWhile(name string, rejects *bool, event fwk.ClusterEvent) *testPlu
 func infoAt(timestamp time.Time) *framework.QueuedPodInfo {
 	return framework.NewQueuedPodInfo(objects.Pod("pod").Build(), timestamp)
 }
+
+// nextFlush returns the first instant at which one of the two flushes has something to do; false if neither will unless
+// something else happens first.
+func (q *Queue) nextFlush() (time.Time, bool) {
+	backoff, _ := q.NextBackoffFlush()
+	unschedulable, _ := q.NextUnschedulableFlush()
+	next := earliest(backoff, unschedulable)
+	return next, !next.IsZero()
+}

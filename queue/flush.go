@@ -134,15 +134,6 @@ func (q *Queue) waitEnd(pod *queuedPod) time.Time {
 	return pod.waitingSince().Add(q.maxInUnschedulable + time.Nanosecond)
 }
 
-// NextFlush returns the first instant at which one of the two flushes has something to do; false if neither will unless
-// something else happens first.
-func (q *Queue) NextFlush() (time.Time, bool) {
-	backoff, _ := q.NextBackoffFlush()
-	unschedulable, _ := q.NextUnschedulableFlush()
-	next := earliest(backoff, unschedulable)
-	return next, !next.IsZero()
-}
-
 // earliest returns the earlier of two instants, of which zero ones do not count.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {

@@ -73,7 +73,7 @@ func TestGatedPodIsCheckedOncePerUnschedulableTimeout(t *testing.T) {
 		f.step(-30 * time.Second)
 		f.wantPool("pod", PoolGated)
 		wantEqual(t, "flushed", f.pods[podKey("default", "pod")].WasFlushedFromUnschedulable, false)
-		next, _ := f.NextFlush()
+		next, _ := f.nextFlush()
 		wantEqual(t, "next flush", next, f.clock.Now().Add(wait+1))
 	}
 	wantEqual(t, "calls of the PreEnqueue plugin", gating.preEnqueueCalls, 3)
@@ -87,7 +87,7 @@ func TestGatedPodIsCheckedOncePerUnschedulableTimeout(t *testing.T) {
 func TestNextFlush(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
 	next := func() time.Duration {
-		next, ok := f.NextFlush()
+		next, ok := f.nextFlush()
 		if !ok {
 			return 0
 		}
@@ -113,7 +113,7 @@ func TestNextFlushAlwaysFlushesSomething(t *testing.T) {
 	f.Add(objects.Pod("error").Build())
 	f.giveBack(f.pop("error"))
 	for range 2 {
-		next, ok := f.NextFlush()
+		next, ok := f.nextFlush()
 		if !ok {
 			t.Fatal("nothing to flush")
 		}

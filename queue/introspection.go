@@ -71,13 +71,6 @@ func (q *Queue) Stats() Stats {
 	}
 }
 
-// SchedulingCycle returns how many pods were popped.
-func (q *Queue) SchedulingCycle() int64 {
-	q.readyMu.Lock()
-	defer q.readyMu.Unlock()
-	return q.cycles
-}
-
 // PendingPods returns the pods in the queue, active ones first, then those that back off, then those that wait for an
 // event, each in the order in which they came there; and a summary of how many they are. Pods in flight are not among
 // them.

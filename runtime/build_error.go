@@ -42,13 +42,13 @@ func (r RenamedPlugin) String() string {
 func (p Profiles) RenamedPlugins() []RenamedPlugin {
 	var renamed []RenamedPlugin
 	for _, name := range p.names() {
-		renamed = append(renamed, p[name].RenamedPlugins()...)
+		renamed = append(renamed, p[name].renamedPlugins()...)
 	}
 	return renamed
 }
 
-// RenamedPlugins is [Profiles.RenamedPlugins] for one profile.
-func (f *Framework) RenamedPlugins() []RenamedPlugin {
+// renamedPlugins is [Profiles.RenamedPlugins] for one profile.
+func (f *Framework) renamedPlugins() []RenamedPlugin {
 	var renamed []RenamedPlugin
 	for _, registered := range slices.Sorted(maps.Keys(f.instances)) {
 		if name := f.instances[registered].Name(); name != registered {
@@ -60,7 +60,7 @@ func (f *Framework) RenamedPlugins() []RenamedPlugin {
 
 // registeredAs returns the end of an error about a plugin that is registered under another name; empty for others.
 func (f *Framework) registeredAs(name string) string {
-	for _, renamed := range f.RenamedPlugins() {
+	for _, renamed := range f.renamedPlugins() {
 		if renamed.Name == name {
 			return fmt.Sprintf("; it is registered as %q, which its Name method must return", renamed.Registered)
 		}

@@ -44,13 +44,13 @@ func (e *EventResourceError) Error() string {
 func (p Profiles) CheckEventResources() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(p)) {
-		errs = append(errs, p[name].CheckEventResources())
+		errs = append(errs, p[name].checkEventResources())
 	}
 	return errors.Join(errs...)
 }
 
-// CheckEventResources is [Profiles.CheckEventResources] for one profile.
-func (f *Framework) CheckEventResources() error {
+// checkEventResources is [Profiles.CheckEventResources] for one profile.
+func (f *Framework) checkEventResources() error {
 	var errs []error
 	for _, plugin := range slices.Sorted(maps.Keys(f.hints)) {
 		checked := map[fwk.EventResource]bool{}

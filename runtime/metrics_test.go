@@ -147,20 +147,20 @@ func TestPluginMetrics(t *testing.T) {
 	f.RunFilterPlugins(t.Context(), state, pod, node)
 	f.RunPreFilterExtensionAddPod(t.Context(), state, pod, podInfo(t, "other", 0), node)
 	f.RunPreFilterExtensionRemovePod(t.Context(), state, pod, podInfo(t, "other", 0), node)
-	f.NormalizeScores(t.Context(), state, pod, []fwk.NodePluginScores{{Name: "n1"}})
+	f.RunScorePlugins(t.Context(), state, pod, []fwk.NodeInfo{node})
 	want := []string{
-		"A.Filter Success 0s", "A.PreFilterExtensionAddPod Success 0s",
-		"A.PreFilterExtensionRemovePod Success 0s", "A.ScoreExtensionNormalize Success 0s",
+		"A.Filter Success 0s", "A.PreFilterExtensionAddPod Success 0s", "A.PreFilterExtensionRemovePod Success 0s",
+		"A.Score Success 0s", "A.ScoreExtensionNormalize Success 0s",
 	}
 	if diff := cmp.Diff(want, metrics.plugins.list()); diff != "" {
 		t.Errorf("plugins (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string(nil), metrics.list()); diff != "" {
+	if diff := cmp.Diff([]string{"Score Success test-scheduler 0s"}, metrics.list()); diff != "" {
 		t.Errorf("extension points (-want +got):\n%s", diff)
 	}
 	f.ObserveFilter(fwk.Success, 3*time.Second)
 	f.ObserveFilter(fwk.Code(42), time.Second)
-	if diff := cmp.Diff([]string{"Filter Success test-scheduler 3s", "Filter 42 test-scheduler 1s"}, metrics.list()); diff != "" {
+	if diff := cmp.Diff([]string{"Score Success test-scheduler 0s", "Filter Success test-scheduler 3s", "Filter 42 test-scheduler 1s"}, metrics.list()); diff != "" {
 		t.Errorf("Filter, observed by the caller (-want +got):\n%s", diff)
 	}
 }

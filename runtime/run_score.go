@@ -58,41 +58,6 @@ func (f *Framework) RunScorePlugins(ctx context.Context, state fwk.CycleState, p
 	return sheet.rows, nil
 }
 
-// RunRawScore asks the Score plugins that PreScore did not skip about one node, without normalising. Without plugins
-// the result is nil.
-func (f *Framework) RunRawScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) ([]fwk.PluginScore, *fwk.Status) {
-	scorers := f.activeScorers(state)
-	if len(scorers) == 0 {
-		return nil, nil
-	}
-	sheet := newScoreSheet(scorers, 1)
-	raw := sheet.rows[0].RawScores
-	if failure := f.scoreNode(ctx, state, pod, node, scorers, raw); failure != nil {
-		return nil, failedWith("running Score plugins", failure.Plugin(), failure.AsError())
-	}
-	return raw, nil
-}
-
-// NormalizeScores works out Scores and TotalScore again from the names and RawScores of the given rows, as
-// RunScorePlugins does. Raw scores of plugins that don't score in this cycle are ignored, and missing ones are zero.
-func (f *Framework) NormalizeScores(ctx context.Context, state fwk.CycleState, pod *v1.Pod, raw []fwk.NodePluginScores) ([]fwk.NodePluginScores, *fwk.Status) {
-	sheet := newScoreSheet(f.activeScorers(state), len(raw))
-	for i, row := range raw {
-		sheet.rows[i].Name = row.Name
-		for _, score := range row.RawScores {
-			for j := range sheet.rows[i].RawScores {
-				if known := &sheet.rows[i].RawScores[j]; known.Name == score.Name {
-					known.Score = score.Score
-				}
-			}
-		}
-	}
-	if status := f.weighScores(ctx, state, pod, sheet); status != nil {
-		return nil, status
-	}
-	return sheet.rows, nil
-}
-
 // activeScorers returns the Score plugins without those that are skipped.
 func (f *Framework) activeScorers(state fwk.CycleState) stage[fwk.ScorePlugin] {
 	skipped := state.GetSkipScorePlugins()

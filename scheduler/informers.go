@@ -52,12 +52,6 @@ func NewInformerFactory(client clientset.Interface) informers.SharedInformerFact
 	return NewInformerFactoryWith(client, InformerOptions{})
 }
 
-// NewNamedInformerFactory is like [NewInformerFactory]; the metrics of client-go show the informers under the name. A
-// nil name keeps them out of the metrics.
-func NewNamedInformerFactory(client clientset.Interface, name *clientcache.InformerName) informers.SharedInformerFactory {
-	return NewInformerFactoryWith(client, InformerOptions{Name: name})
-}
-
 // NewInformerFactoryWith is [NewInformerFactory] with options.
 func NewInformerFactoryWith(client clientset.Interface, options InformerOptions) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithInformerName(options.Name))

@@ -128,7 +128,7 @@ func TestPodsAreTrimmedOnRequest(t *testing.T) {
 	}{
 		"default": {NewInformerFactory, full},
 		"named": {func(client clientset.Interface) informers.SharedInformerFactory {
-			return NewNamedInformerFactory(client, nil)
+			return NewInformerFactory(client)
 		}, full},
 		"trimmed": {func(client clientset.Interface) informers.SharedInformerFactory {
 			return NewInformerFactoryWith(client, InformerOptions{TrimPods: true})

@@ -59,8 +59,8 @@ const Name = "DynamicResources"
 const (
 	// reasonUnavailable is why a node is rejected where the devices of an allocated claim can't be used.
 	reasonUnavailable = "resourceclaim not available on the node"
-	// ReasonCannotAllocate is why a node is rejected that does not have the devices.
-	ReasonCannotAllocate = "cannot allocate all claims"
+	// reasonCannotAllocate is why a node is rejected that does not have the devices.
+	reasonCannotAllocate = "cannot allocate all claims"
 	// reasonStaleClaim is why a node is rejected while a claim for extended resources of an earlier attempt exists.
 	reasonStaleClaim = "cannot schedule extended resource claim"
 	// reasonNoResource is why a node is rejected that does not offer an extended resource, nor devices for it.
@@ -121,7 +121,7 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err := profiles.ValidateArgs(Name, nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
-	pl := &plugin{metrics: metricsOf(handle), clock: clock.RealClock{}, wait: framework.WaitOn(clock.RealClock{}), noClaims: &podState{}, cannotAllocate: rejected(ReasonCannotAllocate)}
+	pl := &plugin{metrics: metricsOf(handle), clock: clock.RealClock{}, wait: framework.WaitOn(clock.RealClock{}), noClaims: &podState{}, cannotAllocate: rejected(reasonCannotAllocate)}
 	if args.FilterTimeout != nil {
 		pl.filterTimeout = args.FilterTimeout.Duration
 	}

@@ -144,7 +144,7 @@ func TestDeviceGoesToOnePod(t *testing.T) {
 		first, second := podOf("first", "a"), podOf("second", "b")
 		state := w.reserve(first)
 		_, status := w.filter(second)
-		fixture.CheckStatus(t, status, rejected(ReasonCannotAllocate))
+		fixture.CheckStatus(t, status, rejected(reasonCannotAllocate))
 		_, status = w.filter(podOf("third", "a"))
 		fixture.CheckStatus(t, status, rejected("resource claim default/a is in the process of being allocated"))
 		w.Unreserve(t.Context(), state, first, "n1")
@@ -160,7 +160,7 @@ func TestReserveLooksAgain(t *testing.T) {
 		state, status := w.filter(podOf("first", "a"))
 		fixture.CheckStatus(t, status, nil)
 		w.reserve(podOf("second", "b"))
-		fixture.CheckStatus(t, w.Reserve(t.Context(), state, podOf("first", "a"), "n1"), rejected(ReasonCannotAllocate))
+		fixture.CheckStatus(t, w.Reserve(t.Context(), state, podOf("first", "a"), "n1"), rejected(reasonCannotAllocate))
 	})
 }
 
@@ -216,10 +216,10 @@ func TestLostAnswers(t *testing.T) {
 					w.Unreserve(t.Context(), state, pod, "n1")
 				}
 				_, status = w.filter(podOf("second", "b"))
-				fixture.CheckStatus(t, status, rejected(ReasonCannotAllocate))
+				fixture.CheckStatus(t, status, rejected(reasonCannotAllocate))
 				synctest.Wait()
 				_, status = w.filter(podOf("second", "b"))
-				fixture.CheckStatus(t, status, rejected(ReasonCannotAllocate))
+				fixture.CheckStatus(t, status, rejected(reasonCannotAllocate))
 			})
 		})
 	}
