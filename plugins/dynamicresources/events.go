@@ -5,11 +5,13 @@ package dynamicresources
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
@@ -24,8 +26,9 @@ func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 		// The allocatable resources of a node decide whether an extended resource is served by devices there.
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeLabel | fwk.UpdateNodeAllocatable}},
 		{
-			Event:          fwk.ClusterEvent{Resource: fwk.ResourceClaim, ActionType: fwk.Add | fwk.Update | fwk.Delete},
-			QueueingHintFn: pl.afterClaimChange,
+			Event:             fwk.ClusterEvent{Resource: fwk.ResourceClaim, ActionType: fwk.Add | fwk.Update | fwk.Delete},
+			QueueingHintFn:    pl.afterClaimChange,
+			PreQueueingHintFn: pl.podsOfClaimChange,
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.UpdatePodGeneratedResourceClaim},
@@ -85,6 +88,65 @@ func (pl *plugin) afterClaimChange(_ klog.Logger, pod *v1.Pod, oldObj, newObj an
 		return fwk.Queue, nil
 	}
 	return fwk.QueueSkip, nil
+}
+
+// podsOfClaimChange narrows a change of a claim to the pods that name it, unless devices may be free now.
+func (pl *plugin) podsOfClaimChange(_ klog.Logger, oldObj, newObj any) (fwk.PreQueueingHintResult, error) {
+	all := fwk.PreQueueingHintResult{AllPods: true}
+	old, current, err := framework.HintObjects[resourceapi.ResourceClaim](oldObj, newObj)
+	_, unknown := oldObj.(clientcache.DeletedFinalStateUnknown)
+	if err != nil || unknown || pl.pods == nil {
+		return all, err
+	}
+	if old != nil && (current == nil || current.Status.Allocation == nil) && (old.Status.Allocation != nil || isForExtended(old)) {
+		return all, nil
+	}
+	claim := current
+	if claim == nil {
+		claim = old
+	}
+	if claim == nil {
+		return all, nil
+	}
+	waiting, err := pl.pods.ByIndex(byClaim, describe(claim))
+	if err != nil {
+		return all, fmt.Errorf("looking for the pods of resource claim %s: %w", describe(claim), err)
+	}
+	var result fwk.PreQueueingHintResult
+	for _, object := range waiting {
+		if pod, ok := object.(*v1.Pod); ok {
+			result.Pods = append(result.Pods, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+		}
+	}
+	return result, nil
+}
+
+// byClaim is the index of the pods that have no node yet by the claims that they name, as namespace/name.
+const byClaim = Name + "/waitingPodsByClaim"
+
+// indexPods adds the index to an informer of pods, unless another profile did already.
+func indexPods(informer clientcache.SharedIndexInformer) (clientcache.Indexer, error) {
+	indexer := informer.GetIndexer()
+	if _, found := indexer.GetIndexers()[byClaim]; found {
+		return indexer, nil
+	}
+	err := informer.AddIndexers(clientcache.Indexers{byClaim: func(object any) ([]string, error) {
+		pod, ok := object.(*v1.Pod)
+		if !ok || pod.Spec.NodeName != "" {
+			return nil, nil
+		}
+		var keys []string
+		for i := range pod.Spec.ResourceClaims {
+			if name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i]); err == nil && name != nil {
+				keys = append(keys, pod.Namespace+"/"+*name)
+			}
+		}
+		return keys, nil
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("indexing pods by their resource claims: %w", err)
+	}
+	return indexer, nil
 }
 
 // names reports whether a pod uses a claim of this name.

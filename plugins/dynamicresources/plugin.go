@@ -41,6 +41,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	clientset "k8s.io/client-go/kubernetes"
+	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/dynamic-resource-allocation/cel"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -101,6 +102,8 @@ type plugin struct {
 	switches    devices.Switches
 	expressions *cel.Cache
 
+	// pods are those of the informer, see byClaim; nil without informers.
+	pods     clientcache.Indexer
 	snapshot fwk.SharedLister
 	// start starts a task that outlives the cycle.
 	start func(task func())
@@ -150,7 +153,10 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if pl.switches.NoFilterTimeout {
 		pl.filterTimeout = 0
 	}
-	return pl, nil
+	if factory := handle.SharedInformerFactory(); factory != nil {
+		pl.pods, err = indexPods(factory.Core().V1().Pods().Informer())
+	}
+	return pl, err
 }
 
 // Name implements fwk.Plugin.

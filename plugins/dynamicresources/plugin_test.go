@@ -5,6 +5,7 @@ package dynamicresources
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,10 +111,12 @@ func gpuClaim(name string) *resourceapi.ResourceClaim {
 	return claim
 }
 
-func podOf(name, claim string) *v1.Pod {
+func podOf(name string, claims ...string) *v1.Pod {
 	return objects.Pod(name).With(func(pod *v1.Pod) {
 		pod.UID = types.UID(name)
-		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "r", ResourceClaimName: &claim}}
+		for i := range claims {
+			pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: fmt.Sprintf("r%d", i), ResourceClaimName: &claims[i]})
+		}
 	}).Build()
 }
 

@@ -22,7 +22,8 @@ func (pl *plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *
 }
 
 // HintClass implements framework.HintClassPlugin: pods are alike if they are in the same namespace, name the same claims,
-// and both ask for extended resources or don't. Those with claims of their own, made from templates, are like no other.
+// and both ask for extended resources or don't. Those for which a claim is still to be made wait for that, wherever they
+// are. Those with claims of their own, made from templates, are like no other; see podsOfClaimChange.
 func (pl *plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
 	extended := mentionsExtended(pod)
 	if len(pod.Spec.ResourceClaims) == 0 {
@@ -35,12 +36,19 @@ func (pl *plugin) HintClass(pod *v1.Pod) (class string, ok bool) {
 	if extended {
 		key = framework.AppendKeyString(framework.AppendKeyInt(nil, 1), pod.Namespace)
 	}
+	own := false
 	for i := range pod.Spec.ResourceClaims {
 		name, mustCheckOwner, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
-		if err != nil || mustCheckOwner {
-			return "", false
+		switch {
+		case err != nil && extended:
+			return "extended, not made", true
+		case err != nil:
+			return "not made", true
+		case mustCheckOwner:
+			own = true
+		default:
+			key = framework.AppendKeyString(key, *name)
 		}
-		key = framework.AppendKeyString(key, *name)
 	}
-	return string(key), true
+	return string(key), !own
 }
