@@ -89,7 +89,11 @@ func argsOf(config *profiles.Configuration, plugin string) apiruntime.Object {
 
 // examine builds a plugin alone to see what it registers and, out of the tree, what it implements.
 func examine(ctx context.Context, plugin *inspect.Plugin, args apiruntime.Object, registry runtime.Registry) {
-	built, err := runtime.NewFramework(ctx, registry, profileOf(plugin.Name, args), emptyCluster())
+	var built *runtime.Framework
+	options, err := emptyCluster()
+	if err == nil {
+		built, err = runtime.NewFramework(ctx, registry, profileOf(plugin.Name, args), options)
+	}
 	if err != nil {
 		plugin.Problem = strings.TrimPrefix(err.Error(), "initializing plugin \""+plugin.Name+"\": ")
 		return

@@ -13,9 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
-	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -25,6 +22,7 @@ import (
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler/extender"
+	"github.com/rouse-scheduler/rouse/simulate"
 )
 
 // program is what the commands share.
@@ -85,7 +83,10 @@ func build(ctx context.Context, config *profiles.Configuration, registry runtime
 	if _, err := config.ApplyExtenders(); err != nil {
 		return nil, fmt.Errorf("%s: %w", config.Source, err)
 	}
-	options := emptyCluster()
+	options, err := emptyCluster()
+	if err != nil {
+		return nil, err
+	}
 	options.Extenders = make([]fwk.Extender, len(config.Extenders)) // they are counted, but never asked
 	built, err := runtime.NewProfiles(ctx, config, registry, options)
 	if err != nil {
@@ -105,20 +106,15 @@ func checkExtenders(config *profiles.Configuration) error {
 	return errs.Err()
 }
 
-// emptyCluster is what plugins are offered that are only to be looked at. Nothing answers at the address, for plugins
-// that make clients of their own.
-func emptyCluster() runtime.Options {
-	client := fake.NewClientset()
+// emptyCluster is what plugins are offered that are only to be looked at.
+func emptyCluster() (runtime.Options, error) {
+	clients, err := simulate.NewEmptyClients(nil)
 	return runtime.Options{
-		Clients: runtime.Clients{
-			ClientSet:       client,
-			KubeConfig:      &restclient.Config{Host: "http://cluster.invalid"},
-			InformerFactory: informers.NewSharedInformerFactory(client, 0),
-		},
+		Clients:  clients,
 		Snapshot: cache.NewSnapshot(nil, nil),
 		Managers: runtime.Managers{PodGroup: cache.NoPodGroups{}},
 		Logger:   logger(),
-	}
+	}, err
 }
 
 // logger returns the log of the process if -v asks for it. The output of the commands is not a log, and what the

@@ -45,7 +45,9 @@ func (r *replay) run(command *cobra.Command, paths []string, w watcher, until *t
 	if err != nil {
 		return nil, err
 	}
-	options := simulate.Options{Configuration: config, Registry: registry, Seed: r.seed, Logger: logger()}
+	options := simulate.Options{
+		Configuration: config, Registry: registry, CustomResources: input.CustomResources(), Seed: r.seed, Logger: logger(),
+	}
 	w.Observe(&options)
 	bar := showProgress(command, &options, false)
 	cluster, err := simulate.NewCluster(command.Context(), options)

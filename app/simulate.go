@@ -69,11 +69,12 @@ func (s *simulation) run(command *cobra.Command, paths []string) error {
 		return err
 	}
 	options := simulate.Options{
-		Configuration: config,
-		Registry:      registry,
-		Seed:          s.seed,
-		Trace:         s.output.form == htmlForm || s.trace && s.output.form != textForm,
-		Logger:        logger(),
+		Configuration:   config,
+		Registry:        registry,
+		CustomResources: input.CustomResources(),
+		Seed:            s.seed,
+		Trace:           s.output.form == htmlForm || s.trace && s.output.form != textForm,
+		Logger:          logger(),
 	}
 	endTrace := s.streamTrace(command, &options)
 	bar := showProgress(command, &options, s.streams())

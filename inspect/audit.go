@@ -143,6 +143,7 @@ func RunAudit(ctx context.Context, input *simulate.Input, options simulate.Optio
 	start := time.Now()
 	auditor := NewAuditor(ctx)
 	auditor.Observe(&options)
+	options.CustomResources = append(options.CustomResources[:len(options.CustomResources):len(options.CustomResources)], input.CustomResources()...)
 	cluster, err := simulate.NewCluster(ctx, options)
 	if err != nil {
 		return nil, err

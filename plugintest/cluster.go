@@ -66,7 +66,7 @@ func newCluster(t TB, name string, factory runtime.PluginFactory, options *Optio
 		tested.enable(&configuration.Profiles[0], leftOut)
 		var err error
 		built, err = simulate.NewCluster(options.context(t), simulate.Options{
-			Configuration: configuration, Registry: registry, Trace: true, Logger: options.Logger,
+			Configuration: configuration, Registry: registry, CustomResources: options.Objects, Scheme: options.Scheme, Trace: true, Logger: options.Logger,
 		})
 		return err
 	})

@@ -67,7 +67,7 @@ func newFramework(ctx context.Context, name string, factory runtime.PluginFactor
 		return nil, err
 	}
 	cluster, err := simulate.NewCluster(ctx, simulate.Options{
-		Configuration: oneProfile(prioritysort.Name, defaultbinder.Name), Registry: neededRegistry(), Logger: options.Logger,
+		Configuration: oneProfile(prioritysort.Name, defaultbinder.Name), Registry: neededRegistry(), CustomResources: options.Objects, Scheme: options.Scheme, Logger: options.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -83,7 +83,9 @@ func newFramework(ctx context.Context, name string, factory runtime.PluginFactor
 		return nil, err
 	}
 	return tested.framework(ctx, runtime.Options{
-		Clients:      runtime.Clients{ClientSet: handle.ClientSet(), InformerFactory: handle.SharedInformerFactory()},
+		Clients: runtime.Clients{
+			ClientSet: handle.ClientSet(), KubeConfig: cluster.KubeConfig(), InformerFactory: handle.SharedInformerFactory(),
+		},
 		Snapshot:     cache.NewSnapshot(pods, nodes),
 		Nominator:    nominator,
 		Parallelism:  1,

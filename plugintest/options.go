@@ -31,8 +31,12 @@ type Options struct {
 	Nodes []*v1.Node
 	// Pods with a node are on it; those without one wait.
 	Pods []*v1.Pod
-	// Objects are all others that the plugin finds through its client and its listers.
+	// Objects are all others that the plugin finds through its clients and its listers. CustomResourceDefinitions say what the
+	// kinds that they define are like.
 	Objects []apiruntime.Object
+	// Scheme has the Go types of custom kinds that the plugin reads. Objects may be of these types, and the kinds are served
+	// even if there is no object of them. It may be nil.
+	Scheme *apiruntime.Scheme
 	// Logger receives what the plugin and the scheduler log; the zero value drops it.
 	Logger klog.Logger
 }

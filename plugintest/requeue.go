@@ -133,7 +133,7 @@ func (c *requeueCheck) start(factory runtime.PluginFactory, options Options) (*s
 	configuration := oneProfile(prioritysort.Name, defaultbinder.Name)
 	standIn.enable(&configuration.Profiles[0], "")
 	cluster, err := simulate.NewCluster(options.context(c.t), simulate.Options{
-		Configuration: configuration, Registry: registry, Logger: options.Logger,
+		Configuration: configuration, Registry: registry, CustomResources: options.Objects, Scheme: options.Scheme, Logger: options.Logger,
 	})
 	if err != nil {
 		return nil, nil, err

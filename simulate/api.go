@@ -4,187 +4,237 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
-	"net/http"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
-	clienttesting "k8s.io/client-go/testing"
+	clientset "k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
+
+	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/simulate/internal/apihttp"
 )
 
-// apiServer answers the requests of a clientset from the store.
+var _ apihttp.Backend = &apiServer{}
+
+// apiServer answers the requests of clients from the store.
 type apiServer struct {
-	store  *store
-	client *client
+	store *store
 	// written is called after a request that wrote a volume or a claim of any sort; may be nil.
 	written func()
 }
 
-// newAPIServer returns a server with the clientset that talks to it. It has every kind that client-go has a type for.
-func newAPIServer(s *store) *apiServer {
-	server := &apiServer{store: s, client: &client{&fake.Clientset{}}}
-	server.client.AddReactor("*", "*", server.react)
-	server.client.AddWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
-		return true, nil, apierrors.NewMethodNotSupported(action.GetResource().GroupResource(), "watch")
-	})
-	return server
-}
-
-// forgetRequests drops the record of requests that the fake clientset keeps.
-func (a *apiServer) forgetRequests() { a.client.ClearActions() }
-
-// react answers one request. What it returns is the caller's own copy.
-func (a *apiServer) react(action clienttesting.Action) (bool, apiruntime.Object, error) {
-	handled, result, err := a.request(action)
-	switch action.GetResource().Resource {
-	case "persistentvolumes", "persistentvolumeclaims", "resourceclaims":
-		if written := a.written; written != nil {
-			written()
-		}
+// newClient returns a server and the clientset that talks to it.
+func newClient(s *store, hub *apihttp.Hub) (*apiServer, clientset.Interface, error) {
+	server := &apiServer{store: s}
+	config := apihttp.NewTransport(server, hub).Config()
+	config.ContentType = apiruntime.ContentTypeProtobuf
+	config.AcceptContentTypes = strings.Join([]string{apiruntime.ContentTypeProtobuf, apiruntime.ContentTypeJSON}, ",")
+	client, err := clientset.NewForConfig(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a client of the simulated API server: %w", err)
 	}
-	return handled, result, err
+	return server, client, nil
 }
 
-func (a *apiServer) request(action clienttesting.Action) (bool, apiruntime.Object, error) {
+// newClientConfig returns what plugins make clients of their own from.
+func newClientConfig(s *store, hub *apihttp.Hub) *restclient.Config {
+	return apihttp.NewTransport(&apiServer{store: s}, hub).Config()
+}
+
+// NewEmptyClients returns the clients of a cluster that has no objects, for plugins that are built only to be looked at. The scheme
+// has types of custom kinds that are served as well; it may be nil.
+func NewEmptyClients(types *apiruntime.Scheme) (runtime.Clients, error) {
+	s, hub := newStore(newVirtualClock(startTime())), apihttp.NewHub()
+	if types != nil {
+		s.learnScheme(types)
+	}
+	_, client, err := newClient(s, hub)
+	if err != nil {
+		return runtime.Clients{}, err
+	}
+	return runtime.Clients{ClientSet: client, KubeConfig: newClientConfig(s, hub), InformerFactory: newInformerFactory(client, s)}, nil
+}
+
+// Resources implements apihttp.Backend.
+func (a *apiServer) Resources() []*apihttp.Resource {
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()
-	if action.GetResource().Version == "" { // discovery
-		return false, nil, nil
+	var served []*apihttp.Resource
+	for _, c := range a.store.collections {
+		if c.Kind != "" {
+			served = append(served, c.served())
+		}
 	}
-	c := a.store.collections[action.GetResource()]
-	if c == nil {
-		return true, nil, apierrors.NewGenericServerResponse(http.StatusNotFound, action.GetVerb(),
-			action.GetResource().GroupResource(), "", "the simulated cluster does not have this kind", 0, false)
+	slices.SortFunc(served, func(a, b *apihttp.Resource) int { return cmp.Compare(a.Resource, b.Resource) })
+	return served
+}
+
+// Resource implements apihttp.Backend. Where nothing says whether a custom kind is namespaced, a request does that names a
+// namespace.
+func (a *apiServer) Resource(gvr schema.GroupVersionResource, namespace string) *apihttp.Resource {
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	c := a.store.find(gvr)
+	if c == nil || c.Kind == "" {
+		return nil
 	}
-	result, err := a.answer(c, action)
+	c.requested = true
+	if namespace != "" && !c.defined && c.custom() {
+		c.namespaced = true
+	}
+	return c.served()
+}
+
+// served returns how clients see the kind.
+func (c *collection) served() *apihttp.Resource {
+	return &apihttp.Resource{GroupVersionResource: c.resource, Kind: c.Kind, Namespaced: c.namespaced, Typed: !c.custom()}
+}
+
+// of returns the objects that a request is about.
+func (a *apiServer) of(target apihttp.Target) *collection {
+	return a.store.collections[target.Resource.GroupVersionResource]
+}
+
+// request makes a request.
+func (a *apiServer) request(target apihttp.Target, answer func(*collection) (object, error)) (apihttp.Object, error) {
+	a.store.mu.Lock()
+	result, err := answer(a.of(target))
+	a.store.mu.Unlock()
+	switch target.Resource.Resource {
+	case "persistentvolumes", "persistentvolumeclaims", "resourceclaims":
+		if a.written != nil {
+			a.written()
+		}
+	}
 	if err != nil || result == nil {
-		return true, nil, err
+		return nil, err
 	}
-	return true, result.DeepCopyObject(), nil
+	return result, nil
 }
 
-func (a *apiServer) answer(c *collection, action clienttesting.Action) (apiruntime.Object, error) {
-	namespace := action.GetNamespace()
-	switch action := action.(type) {
-	case clienttesting.GetActionImpl:
-		if action.GetSubresource() == "" {
-			return c.get(namespace, action.GetName())
-		}
-	case clienttesting.ListActionImpl:
-		return a.list(c, namespace, action.GetListRestrictions())
-	case clienttesting.CreateActionImpl:
-		return a.create(c, namespace, action)
-	case clienttesting.UpdateActionImpl:
-		return a.update(c, action)
-	case clienttesting.PatchActionImpl:
-		scope, err := scopeOf(c, action.GetSubresource())
-		if err != nil {
-			return nil, err
-		}
-		return a.store.patch(c, namespace, action.GetName(), action.GetPatchType(), action.GetPatch(), scope)
-	case clienttesting.DeleteActionImpl:
-		return nil, a.delete(c, namespace, action.GetName(), action.GetDeleteOptions().Preconditions)
-	case clienttesting.DeleteCollectionActionImpl:
-		for _, found := range a.matching(c, namespace, action.GetListRestrictions()) {
-			if err := a.store.delete(c, found.GetNamespace(), found.GetName()); err != nil {
-				return nil, err
-			}
-		}
-		return nil, nil
+// Get implements apihttp.Backend.
+func (a *apiServer) Get(target apihttp.Target) (apihttp.Object, error) {
+	if target.Subresource != "" && target.Subresource != "status" {
+		return nil, unsupported(target, "get")
 	}
-	return nil, apierrors.NewMethodNotSupported(c.resource.GroupResource(), action.GetVerb())
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	return a.of(target).get(target.Namespace, target.Name)
 }
 
-func (a *apiServer) list(c *collection, namespace string, restrictions clienttesting.ListRestrictions) (apiruntime.Object, error) {
-	list, err := scheme.Scheme.New(c.GroupVersion().WithKind(c.Kind + "List"))
-	if err != nil {
-		return nil, fmt.Errorf("listing %s: %w", c.resource.Resource, err)
+// List implements apihttp.Backend.
+func (a *apiServer) List(target apihttp.Target) ([]apihttp.Object, int64) {
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	sorted := a.of(target).sorted(target.Namespace)
+	objects := make([]apihttp.Object, len(sorted))
+	for i, o := range sorted {
+		objects[i] = o
 	}
-	var items []apiruntime.Object
-	for _, found := range a.matching(c, namespace, restrictions) {
-		items = append(items, found)
-	}
-	if err := meta.SetList(list, items); err != nil {
-		return nil, fmt.Errorf("listing %s: %w", c.resource.Resource, err)
-	}
-	return list, nil
+	return objects, a.store.version
 }
 
-func (a *apiServer) matching(c *collection, namespace string, restrictions clienttesting.ListRestrictions) []object {
-	var matching []object
-	for _, found := range c.sorted(namespace) {
-		if restrictions.Labels != nil && !restrictions.Labels.Matches(labels.Set(found.GetLabels())) {
-			continue
-		}
-		if restrictions.Fields != nil && !restrictions.Fields.Matches(selectableFields(found)) {
-			continue
-		}
-		matching = append(matching, found)
-	}
-	return matching
-}
-
-// selectableFields returns what field selectors can ask for.
-func selectableFields(o object) fields.Set {
+// Fields implements apihttp.Backend. Of custom kinds only the name and the namespace can be asked for.
+func (a *apiServer) Fields(o apihttp.Object) fields.Set {
 	set := fields.Set{"metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace()}
 	if pod, isPod := o.(*v1.Pod); isPod {
 		set["spec.nodeName"] = pod.Spec.NodeName
 		set["spec.schedulerName"] = pod.Spec.SchedulerName
+		set["spec.restartPolicy"] = string(pod.Spec.RestartPolicy)
+		set["spec.serviceAccountName"] = pod.Spec.ServiceAccountName
 		set["status.phase"] = string(pod.Status.Phase)
+		set["status.nominatedNodeName"] = pod.Status.NominatedNodeName
 	}
 	return set
 }
 
-func (a *apiServer) create(c *collection, namespace string, action clienttesting.CreateActionImpl) (apiruntime.Object, error) {
-	switch request := action.GetObject().(type) {
-	case *v1.Binding:
-		return request, a.store.bind(namespace, request)
-	case *policyv1.Eviction:
-		return request, a.delete(c, namespace, request.Name, nil)
-	case object:
-		if action.GetSubresource() != "" {
-			break
+// Create implements apihttp.Backend.
+func (a *apiServer) Create(target apihttp.Target, given apiruntime.Object) (apihttp.Object, error) {
+	return a.request(target, func(c *collection) (object, error) {
+		switch created := given.(type) {
+		case *v1.Binding:
+			if created.Name == "" {
+				created.Name = target.Name
+			}
+			return nil, a.store.bind(target.Namespace, created)
+		case *policyv1.Eviction:
+			return nil, a.delete(c, target.Namespace, target.Name, nil)
+		case object:
+			if target.Subresource != "" {
+				break
+			}
+			if created.GetNamespace() == "" {
+				created.SetNamespace(target.Namespace)
+			}
+			if created.GetNamespace() != target.Namespace {
+				return nil, apierrors.NewBadRequest("the namespace of the object is not the one of the request")
+			}
+			return a.store.admit(c, created)
 		}
-		if request.GetNamespace() == "" {
-			request.SetNamespace(namespace)
-		}
-		return a.store.admit(c, request)
-	}
-	return nil, apierrors.NewMethodNotSupported(c.resource.GroupResource(), "create "+action.GetSubresource())
+		return nil, unsupported(target, "create")
+	})
 }
 
-func (a *apiServer) update(c *collection, action clienttesting.UpdateActionImpl) (apiruntime.Object, error) {
-	scope, err := scopeOf(c, action.GetSubresource())
-	if err != nil {
-		return nil, err
-	}
-	changed, isObject := action.GetObject().(object)
-	if !isObject {
-		return nil, apierrors.NewBadRequest("the request has no object")
-	}
-	current, err := c.get(changed.GetNamespace(), changed.GetName())
-	if err != nil {
-		return nil, err
-	}
-	clearType(changed)
-	keepOtherPart(current, changed, scope)
-	return a.store.update(c, changed, scope)
+// Update implements apihttp.Backend.
+func (a *apiServer) Update(target apihttp.Target, changed apihttp.Object) (apihttp.Object, error) {
+	return a.request(target, func(c *collection) (object, error) {
+		scope, err := scopeOf(target, "update")
+		if err != nil {
+			return nil, err
+		}
+		current, err := c.get(target.Namespace, target.Name)
+		if err != nil {
+			return nil, err
+		}
+		c.keepOtherPart(current, changed, scope)
+		return a.store.update(c, changed, scope)
+	})
 }
 
-func scopeOf(c *collection, subresource string) (part, error) {
-	switch subresource {
+// Patch implements apihttp.Backend. Applied by the server, it merges without regard to who owns which field.
+func (a *apiServer) Patch(target apihttp.Target, patchType types.PatchType, data []byte) (apihttp.Object, error) {
+	return a.request(target, func(c *collection) (object, error) {
+		scope, err := scopeOf(target, "patch")
+		if err != nil {
+			return nil, err
+		}
+		if patchType == types.ApplyYAMLPatchType {
+			return a.store.apply(c, target.Namespace, target.Name, data, scope)
+		}
+		return a.store.patch(c, target.Namespace, target.Name, patchType, data, scope)
+	})
+}
+
+// Delete implements apihttp.Backend.
+func (a *apiServer) Delete(target apihttp.Target, preconditions *metav1.Preconditions) error {
+	_, err := a.request(target, func(c *collection) (object, error) {
+		if target.Subresource != "" {
+			return nil, unsupported(target, "delete")
+		}
+		return nil, a.delete(c, target.Namespace, target.Name, preconditions)
+	})
+	return err
+}
+
+func unsupported(target apihttp.Target, verb string) error {
+	if target.Subresource != "" {
+		verb += " of " + target.Subresource
+	}
+	return apierrors.NewMethodNotSupported(target.Resource.GroupResource(), verb)
+}
+
+func scopeOf(target apihttp.Target, verb string) (part, error) {
+	switch target.Subresource {
 	case "":
 		return allButStatus, nil
 	case "status":
@@ -192,7 +242,7 @@ func scopeOf(c *collection, subresource string) (part, error) {
 	case "resize", "ephemeralcontainers":
 		return allButStatus, nil
 	}
-	return 0, apierrors.NewMethodNotSupported(c.resource.GroupResource(), "update of "+subresource)
+	return 0, unsupported(target, verb)
 }
 
 func (a *apiServer) delete(c *collection, namespace, name string, preconditions *metav1.Preconditions) error {
@@ -200,63 +250,13 @@ func (a *apiServer) delete(c *collection, namespace, name string, preconditions 
 	if err != nil {
 		return err
 	}
-	if preconditions != nil && preconditions.UID != nil && *preconditions.UID != current.GetUID() {
-		return a.store.conflict(c, name, "the UID is %s, not %s", current.GetUID(), *preconditions.UID)
-	}
-	return a.store.delete(c, namespace, name)
-}
-
-// bind assigns a pod to a node, as the subresource binding does. The pod counts as started at once; nothing else that
-// a kubelet would do is simulated.
-func (s *store) bind(namespace string, binding *v1.Binding) error {
-	c := s.pods()
-	found, err := c.get(namespace, binding.Name)
-	if err != nil {
-		return err
-	}
-	pod := found.(*v1.Pod)
-	switch {
-	case binding.UID != "" && binding.UID != pod.UID:
-		return s.conflict(c, pod.Name, "the UID is %s, not %s", pod.UID, binding.UID)
-	case pod.DeletionTimestamp != nil:
-		return s.conflict(c, pod.Name, "the pod is being deleted and cannot be assigned to a node")
-	case pod.Spec.NodeName != "":
-		return s.conflict(c, pod.Name, "the pod is assigned to node %s already", pod.Spec.NodeName)
-	case len(pod.Spec.SchedulingGates) > 0:
-		return s.conflict(c, pod.Name, "the pod has scheduling gates")
-	case binding.Target.Name == "":
-		return apierrors.NewBadRequest("the binding names no node")
-	}
-	bound := ownCopy(pod).(*v1.Pod)
-	bound.Spec.NodeName = binding.Target.Name
-	bound.Status.NominatedNodeName = ""
-	if len(binding.Annotations) > 0 {
-		annotations := make(map[string]string, len(pod.Annotations)+len(binding.Annotations))
-		maps.Copy(annotations, pod.Annotations)
-		maps.Copy(annotations, binding.Annotations)
-		bound.Annotations = annotations
-	}
-	now := metav1.NewTime(s.clock.Now()).Rfc3339Copy()
-	bound.Status.StartTime = &now
-	setScheduled(bound, now)
-	s.put(c, keyOf(namespace, pod.Name), pod, bound)
-	return nil
-}
-
-// setScheduled sets the condition that tells a pod has a node, in a list of its own.
-func setScheduled(pod *v1.Pod, now metav1.Time) {
-	scheduled := v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: now}
-	pod.Status.Conditions = slices.Clone(pod.Status.Conditions)
-	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == v1.PodScheduled {
-			pod.Status.Conditions[i] = scheduled
-			return
+	if preconditions != nil {
+		if uid := preconditions.UID; uid != nil && *uid != current.GetUID() {
+			return a.store.conflict(c, name, "the UID is %s, not %s", current.GetUID(), *uid)
+		}
+		if version := preconditions.ResourceVersion; version != nil && *version != current.GetResourceVersion() {
+			return a.store.conflict(c, name, "the resource version is %s, not %s", current.GetResourceVersion(), *version)
 		}
 	}
-	pod.Status.Conditions = append(pod.Status.Conditions, scheduled)
-}
-
-// patchNow applies a strategic merge patch to the whole object, which is how scenarios change objects.
-func (s *store) patchNow(c *collection, namespace, name string, data []byte) (object, error) {
-	return s.patch(c, namespace, name, types.StrategicMergePatchType, data, wholeObject)
+	return a.store.delete(c, namespace, name)
 }

@@ -42,14 +42,22 @@
 // are expected as there are; only a budget that says neither minAvailable nor maxUnavailable keeps the status that it
 // was given. Deleted objects are gone at once unless they have finalizers. Binding takes no time, and neither does a
 // scheduling cycle; time passes between steps, while pods back off, and in the timers of plugins. Plugins that wait by
-// other means than the clock of the simulation, and those that start goroutines, are not deterministic any more; one
-// that waits for something that only happens in virtual time waits forever.
+// other means than the clock of the simulation are not deterministic any more; one that waits for something that only
+// happens in virtual time waits forever.
 //
-// Objects of kinds that have no part in scheduling are ignored with a warning, unless a plugin asks for their informer
-// or, for custom kinds, registers an event for them.
+// The API server has every kind that client-go has a type for, and the custom kinds of the input. Plugins reach it by the
+// clientset of their handle, and by clients and informers of any sort that they make from its KubeConfig. Watches show a
+// change before the scheduler hears of it, and the simulation goes on when the informers of plugins, and the goroutines that
+// these wake, have nothing more to do. Server-side apply merges without regard to who owns which field; dry runs,
+// the conversion between versions, OpenAPI and all subresources but status, binding, eviction and resize are not simulated.
+//
+// What kind a custom resource is says its CustomResourceDefinition, if the input has it: the plural, whether it belongs to a
+// namespace, and whether its status is a subresource. Without it, the plural is the English one or that under which a plugin
+// asks for the kind, and objects belong to a namespace if one of them names its own. Kinds that nothing reads are mentioned in
+// a warning.
 //
 // # Concurrency
 //
 // Everything happens in the goroutine that calls [Run], or the methods of a [Cluster], which therefore must not be
-// called concurrently. Different clusters don't share anything; an [Input] may be used by several of them at once.
+// called concurrently, except for its clients. Different clusters don't share anything; an [Input] may be used by several of them at once.
 package simulate

@@ -17,8 +17,7 @@ import (
 
 var _ dynamicinformer.DynamicSharedInformerFactory = &dynamicFactory{}
 
-// dynamicFactory hands out informers whose objects have no Go type. A custom kind that was not asked for does not exist in
-// the cluster.
+// dynamicFactory hands out informers whose objects have no Go type.
 type dynamicFactory struct {
 	store *store
 }
@@ -27,7 +26,7 @@ type dynamicFactory struct {
 func (f *dynamicFactory) ForResource(resource schema.GroupVersionResource) informers.GenericInformer {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
-	c := f.store.collections[resource]
+	c := f.store.find(resource)
 	if c == nil {
 		c = f.store.addKind(&kind{
 			GroupVersionKind: resource.GroupVersion().WithKind(""),

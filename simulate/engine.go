@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/rouse-scheduler/rouse/simulate/internal/apihttp"
 )
 
 // maxTriesAtOnce is how often a pod may be tried without time passing. More means that it would go on forever.
@@ -40,7 +42,8 @@ func (t *tasks) runOne() bool {
 }
 
 // deliver hands the changes of the store to the informers, and through them to the scheduler, in the order in which
-// they were made. Like a watch, it only does so when whoever made them has returned.
+// they were made. Like a watch, it only does so when whoever made them has returned. Plugins that watch by clients of their
+// own know of a change before the scheduler does.
 func (c *Cluster) deliver() {
 	for {
 		c.store.mu.Lock()
@@ -50,6 +53,8 @@ func (c *Cluster) deliver() {
 			return
 		}
 		c.tracker.changed(made)
+		c.hub.Publish(apihttp.Change{Resource: made.collection.resource, Old: made.previous, New: made.current, Version: made.version})
+		c.hub.WaitIdle()
 		c.deliverTo(made)
 	}
 }
@@ -79,8 +84,8 @@ func (c *Cluster) work() error {
 			c.watcher.Settled()
 			return nil
 		}
+		c.hub.WaitIdle()
 		c.tracker.flush()
-		c.server.forgetRequests()
 		c.watcher.Worked()
 		c.progress.update(c, false)
 	}

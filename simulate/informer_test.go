@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
+	"github.com/rouse-scheduler/rouse/simulate/internal/apihttp"
 )
 
 func testPod(name string, phase v1.PodPhase) *v1.Pod {
@@ -19,7 +20,11 @@ func testPod(name string, phase v1.PodPhase) *v1.Pod {
 
 func TestFactoriesHandOutTheInformersOfTheStore(t *testing.T) {
 	s := newStore(newVirtualClock(startTime()))
-	factory := newInformerFactory(newAPIServer(s).client, s)
+	_, client, err := newClient(s, apihttp.NewHub())
+	if err != nil {
+		t.Fatal(err)
+	}
+	factory := newInformerFactory(client, s)
 	lister := factory.Core().V1().Pods().Lister()
 	created, err := s.admit(s.pods(), testPod("a", ""))
 	if err != nil {

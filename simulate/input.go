@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/rouse-scheduler/rouse/internal/manifest"
 )
@@ -41,6 +42,37 @@ func (i *Input) Objects() []apiruntime.Object {
 		objects[at] = loaded.object.DeepCopyObject()
 	}
 	return objects
+}
+
+// CustomResources returns the objects of custom kinds and the definitions of these, for [Options.CustomResources]. They must
+// not be changed.
+func (i *Input) CustomResources() []apiruntime.Object {
+	var found []apiruntime.Object
+	for _, o := range i.custom() {
+		found = append(found, o)
+	}
+	return found
+}
+
+// custom returns the same, those that steps create included.
+func (i *Input) custom() []object {
+	var found []object
+	add := func(o object) {
+		if o != nil && !scheme.Scheme.Recognizes(kindOf(o)) {
+			found = append(found, o)
+		}
+	}
+	for _, loaded := range i.objects {
+		if loaded != nil {
+			add(loaded.object)
+		}
+	}
+	for _, scenario := range i.scenarios {
+		for _, step := range scenario.Steps {
+			add(step.object)
+		}
+	}
+	return found
 }
 
 // loadedObject is an object of a manifest.

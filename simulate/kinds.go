@@ -32,6 +32,9 @@ type kind struct {
 	scheduling bool
 	// namespaced reports whether objects belong to a namespace. Of custom kinds only the input can say so.
 	namespaced bool
+	// defined reports whether there is a definition of the custom kind, hasStatus whether that makes the status a part of its
+	// own.
+	defined, hasStatus bool
 }
 
 // custom reports whether objects of the kind have no Go type.

@@ -6,6 +6,7 @@ package simulate
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/yaml"
 )
 
 // part is what of an object a request may change.
@@ -41,8 +43,34 @@ func (s *store) patch(c *collection, namespace, name string, patchType types.Pat
 	if patched.GetName() != name || patched.GetNamespace() != namespace {
 		return nil, apierrors.NewBadRequest("a patch must not change the name or namespace of an object")
 	}
-	keepOtherPart(current, patched, scope)
+	c.keepOtherPart(current, patched, scope)
 	return s.update(c, patched, scope)
+}
+
+// patchNow applies a strategic merge patch to the whole object, which is how scenarios change objects.
+func (s *store) patchNow(c *collection, namespace, name string, data []byte) (object, error) {
+	return s.patch(c, namespace, name, types.StrategicMergePatchType, data, wholeObject)
+}
+
+// apply changes an object as it is applied, or creates it.
+func (s *store) apply(c *collection, namespace, name string, data []byte, scope part) (object, error) {
+	asJSON, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("reading the applied object: %v", err))
+	}
+	if _, err := c.get(namespace, name); !apierrors.IsNotFound(err) {
+		return s.patch(c, namespace, name, types.StrategicMergePatchType, asJSON, scope)
+	}
+	if scope == statusOnly {
+		return nil, apierrors.NewNotFound(c.resource.GroupResource(), name)
+	}
+	created := c.newObject()
+	if err := utiljson.Unmarshal(asJSON, created); err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("reading the applied object: %v", err))
+	}
+	created.SetNamespace(namespace)
+	created.SetName(name)
+	return s.admit(c, created)
 }
 
 // applyPatch returns the patched copy of an object.
@@ -93,8 +121,12 @@ func clearType(o object) {
 }
 
 // keepOtherPart restores what the request must not change. Kinds without a status have only one part.
-func keepOtherPart(current, changed object, scope part) {
+func (c *collection) keepOtherPart(current, changed object, scope part) {
 	if scope == wholeObject {
+		return
+	}
+	if untyped, custom := changed.(*unstructured.Unstructured); custom {
+		c.keepOtherFields(current.(*unstructured.Unstructured), untyped, scope)
 		return
 	}
 	before, after := fieldsOf(current), fieldsOf(changed)
@@ -111,10 +143,31 @@ func keepOtherPart(current, changed object, scope part) {
 	}
 }
 
+// keepOtherFields does the same with an object of a custom kind, whose status is a part of its own only if the definition of
+// the kind says so. A request for the status changes nothing else.
+func (c *collection) keepOtherFields(current, changed *unstructured.Unstructured, scope part) {
+	status, found := current.Object["status"]
+	if scope == statusOnly {
+		kept := maps.Clone(current.Object)
+		status, found = changed.Object["status"]
+		version := changed.GetResourceVersion()
+		changed.Object = kept
+		changed.Object["metadata"] = maps.Clone(kept["metadata"].(map[string]any))
+		changed.SetResourceVersion(version)
+	} else if !c.hasStatus {
+		return
+	}
+	if found {
+		changed.Object["status"] = status
+	} else {
+		delete(changed.Object, "status")
+	}
+}
+
 // fieldsOf returns a function that finds the fields of a typed object by name.
 func fieldsOf(o object) func(name string) reflect.Value {
 	value := reflect.Indirect(reflect.ValueOf(o))
-	if _, custom := o.(*unstructured.Unstructured); custom || value.Kind() != reflect.Struct {
+	if value.Kind() != reflect.Struct {
 		return func(string) reflect.Value { return reflect.Value{} }
 	}
 	return value.FieldByName

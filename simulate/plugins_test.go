@@ -185,7 +185,7 @@ func TestCustomKindThatNoPluginWaitsForIsIgnored(t *testing.T) {
 		"{create: {apiVersion: example.com/v1, kind: Quota, metadata: {name: q}}}",
 		"{delete: {apiVersion: example.com/v1, kind: Quota, metadata: {name: q}}}",
 	)), simulate.Options{})
-	want := []string{"ignored objects of kinds that no plugin asks for: 2 of example.com/v1 Quota"}
+	want := []string{"ignored objects of kinds that no plugin asks for: 1 of example.com/v1 Quota"}
 	if diff := cmp.Diff(want, report.Warnings); diff != "" {
 		t.Errorf("warnings differ (-want +got):\n%s", diff)
 	}

@@ -44,7 +44,7 @@ func (c *Cluster) replay(input *Input, end *time.Time) error {
 	for _, scenario := range input.scenarios {
 		c.progress.total += len(scenario.Steps)
 	}
-	r := &replay{Cluster: c, end: end, custom: customKinds(input), ignored: make(map[schema.GroupVersionKind]int)}
+	r := &replay{Cluster: c, end: end, created: make(map[schema.GroupVersionKind]int)}
 	err := c.watch(func() error {
 		if err := r.run(input); err != nil || end == nil {
 			return err
@@ -64,10 +64,8 @@ type replay struct {
 	*Cluster
 	// end is when to stop; nil means when everything has settled.
 	end *time.Time
-	// custom is what the input says of kinds that have no Go type.
-	custom map[schema.GroupKind]customKind
-	// ignored counts the objects of each kind that means nothing here.
-	ignored map[schema.GroupVersionKind]int
+	// created counts the objects of each kind that has no part in scheduling unless a plugin asks for it.
+	created map[schema.GroupVersionKind]int
 	// late counts the steps whose objects were gone, and names the first of them.
 	late  int
 	first string
@@ -115,16 +113,20 @@ func (r *replay) stop() error {
 }
 
 func (r *replay) createAll(input *Input) error {
+	r.store.mu.Lock()
+	r.store.learnKinds(input.custom())
+	r.store.mu.Unlock()
 	for i, loaded := range input.objects {
 		if input.once {
 			input.objects[i] = nil
 		}
-		k := r.resolve(r.store.kinds.find(kindOf(loaded.object)))
-		if !r.meaningful(k) {
-			continue
-		}
-		if err := r.createLoaded(k, loaded.object); err != nil {
-			return &InputError{loaded.source.errorf("creating %s: %w", k.describe(loaded.object.GetNamespace(), loaded.object.GetName()), plain(err))}
+		to := r.collection(r.store.kinds.find(kindOf(loaded.object)))
+		if err := r.createLoaded(to, loaded.object); err != nil {
+			err = loaded.source.errorf("creating %s: %w", to.describe(loaded.object.GetNamespace(), loaded.object.GetName()), plain(err))
+			if r.read(to) {
+				return &InputError{err}
+			}
+			r.warnings = append(r.warnings, fmt.Sprintf("%v; nothing reads objects of this kind, so that it is left out", err))
 		}
 	}
 	return nil
@@ -132,90 +134,29 @@ func (r *replay) createAll(input *Input) error {
 
 // createLoaded creates an object that was read. Objects of kinds that have a Go type but no part in scheduling were
 // read without it.
-func (r *replay) createLoaded(k *kind, loaded object) error {
+func (r *replay) createLoaded(to *collection, loaded object) error {
+	if !to.scheduling && to.Kind != definitionKind {
+		r.created[to.GroupVersionKind]++
+		if loaded.GetName() == "" && loaded.GetGenerateName() == "" && !r.read(to) {
+			return nil // no object of a cluster, but a configuration or the like
+		}
+	}
 	other, untyped := loaded.(*unstructured.Unstructured)
-	if !untyped || k.custom() {
+	if !untyped || to.custom() {
 		created := ownCopy(loaded)
-		created.SetNamespace(k.namespaceOf(created.GetNamespace()))
-		_, err := r.create(k, created)
+		created.SetNamespace(to.namespaceOf(created.GetNamespace()))
+		_, err := r.create(to, created)
 		return err
 	}
-	typed := k.newObject()
+	typed := to.newObject()
 	data, err := other.MarshalJSON()
 	if err == nil {
 		err = utiljson.Unmarshal(data, typed)
 	}
 	if err == nil {
-		_, err = r.create(k, typed)
+		_, err = r.create(to, typed)
 	}
 	return err
-}
-
-// resolve returns the kind as the input defines it, if it does, otherwise with the resource name under which a plugin follows
-// it.
-func (r *replay) resolve(k *kind) *kind {
-	defined, found := r.custom[k.GroupKind()]
-	if !found || !k.custom() {
-		return r.followed(k)
-	}
-	resolved := *k
-	resolved.namespaced = defined.namespaced
-	if defined.plural == "" {
-		return r.followed(&resolved)
-	}
-	resolved.resource.Resource = defined.plural
-	return &resolved
-}
-
-// meaningful reports whether the scheduler or a plugin would notice an object of a kind, and counts those that it
-// would not.
-func (r *replay) meaningful(k *kind) bool {
-	if k.scheduling || r.watched(k.resource) {
-		return true
-	}
-	r.ignored[k.GroupVersionKind]++
-	return false
-}
-
-// customKind is what an input says of a custom kind.
-type customKind struct {
-	// plural is the name of the resource; empty if it is not said.
-	plural     string
-	namespaced bool
-}
-
-// customKinds reads the definitions of custom resources. A kind without one has its objects in namespaces if one of them
-// names its namespace.
-func customKinds(input *Input) map[schema.GroupKind]customKind {
-	kinds := make(map[schema.GroupKind]customKind)
-	note := func(o object) {
-		if gk := kindOf(o).GroupKind(); o.GetNamespace() != "" {
-			kinds[gk] = customKind{namespaced: true}
-		}
-	}
-	for _, loaded := range input.objects {
-		note(loaded.object)
-	}
-	for _, scenario := range input.scenarios {
-		for _, step := range scenario.Steps {
-			if step.object != nil {
-				note(step.object)
-			}
-		}
-	}
-	for _, loaded := range input.objects {
-		definition, untyped := loaded.object.(*unstructured.Unstructured)
-		if !untyped || definition.GetKind() != "CustomResourceDefinition" {
-			continue
-		}
-		group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
-		name, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
-		plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
-		scope, _, _ := unstructured.NestedString(definition.Object, "spec", "scope")
-		gk := schema.GroupKind{Group: group, Kind: name}
-		kinds[gk] = customKind{plural: plural, namespaced: scope == "Namespaced" || scope == "" && kinds[gk].namespaced}
-	}
-	return kinds
 }
 
 // step waits until a step is due and makes it.
@@ -230,12 +171,9 @@ func (r *replay) step(scenario *timeline, index int, step *timelineStep) error {
 		r.check(step.Expect)
 		return nil
 	}
-	k := r.resolve(step.kind)
-	if !r.meaningful(k) {
-		return nil
-	}
-	namespace := k.namespaceOf(step.namespace)
-	if step.Action != actionCreate && r.gone(k, namespace, step.name) {
+	of := r.collection(step.kind)
+	namespace := of.namespaceOf(step.namespace)
+	if step.Action != actionCreate && r.gone(of, namespace, step.name) {
 		r.late++
 		if r.first == "" {
 			r.first = fmt.Sprintf("step %d of scenario %q, %v", index+1, scenario.Name, step)
@@ -245,15 +183,20 @@ func (r *replay) step(scenario *timeline, index int, step *timelineStep) error {
 	var err error
 	switch step.Action {
 	case actionCreate:
-		err = r.createLoaded(k, step.object)
+		err = r.createLoaded(of, step.object)
 	case actionPatch:
-		err = r.patch(k, namespace, step.name, step.patch)
+		err = r.patch(of, namespace, step.name, step.patch)
 	case actionDelete:
-		err = r.delete(k, namespace, step.name)
+		err = r.delete(of, namespace, step.name)
 	}
-	if err != nil {
-		return &InputError{step.source.field(string(step.Action)).errorf("%v at %v: %w", step, r.Now(), plain(err))}
+	if err == nil {
+		return nil
 	}
+	err = step.source.field(string(step.Action)).errorf("%v at %v: %w", step, r.Now(), plain(err))
+	if r.read(of) {
+		return &InputError{err}
+	}
+	r.warnings = append(r.warnings, fmt.Sprintf("%v; nothing reads objects of this kind, so that the step is left out", err))
 	return nil
 }
 
@@ -280,14 +223,11 @@ func (r *replay) waitFor(scenario *timeline, index int, step *timelineStep) erro
 }
 
 // gone reports whether the cluster had an object that it has no more: a pod may have been preempted, for example.
-func (r *replay) gone(k *kind, namespace, name string) bool {
-	found, err := r.collection(k)
-	if err != nil || !r.existed(k, namespace, name) {
-		return false
-	}
+func (r *replay) gone(from *collection, namespace, name string) bool {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
-	return found.objects[keyOf(namespace, name)] == nil
+	key := keyOf(namespace, name)
+	return from.known[key] && from.objects[key] == nil
 }
 
 // check compares pods with what is expected of them.
@@ -316,36 +256,30 @@ func (r *replay) summarizeWarnings() {
 	}
 }
 
-// warnIgnored warns of objects that were left out: because no plugin asks for their kind, or asks for it too late, or in
-// another version, which an API server would convert them to.
+// warnIgnored warns of objects that made no difference: because no plugin asks for their kind, or asks for it in another
+// version, which an API server would convert them to.
 func (r *replay) warnIgnored() {
-	var unread, late, converted []string
+	var unread, converted []string
 	byName := func(a, b schema.GroupVersionKind) int {
 		return cmp.Or(strings.Compare(a.GroupVersion().String(), b.GroupVersion().String()), strings.Compare(a.Kind, b.Kind))
 	}
-	for _, gvk := range slices.SortedFunc(maps.Keys(r.ignored), byName) {
-		k := r.resolve(r.store.kinds.find(gvk))
-		count := fmt.Sprintf("%d of %s %s", r.ignored[gvk], gvk.GroupVersion(), gvk.Kind)
-		switch versions := r.otherVersions(k); {
-		case r.watched(k.resource):
-			late = append(late, count)
+	for _, gvk := range slices.SortedFunc(maps.Keys(r.created), byName) {
+		of := r.collection(r.store.kinds.find(gvk))
+		count := fmt.Sprintf("%d of %s %s", r.created[gvk], gvk.GroupVersion(), gvk.Kind)
+		switch versions := r.otherVersions(of.kind); {
+		case r.read(of):
 		case len(versions) > 0:
 			converted = append(converted, fmt.Sprintf("%s (read as %s)", count, strings.Join(versions, ", ")))
 		default:
 			unread = append(unread, count)
 		}
 	}
-	for _, warning := range []struct {
-		text   string
-		counts []string
-	}{
-		{"ignored objects of kinds that no plugin asks for: ", unread},
-		{"left out objects of kinds that a plugin asked for only after they had been created; ask for informers in the factory of the plugin: ", late},
-		{"left out objects of kinds that plugins read in another version, as simulations don't convert them: ", converted},
-	} {
-		if len(warning.counts) > 0 {
-			r.warnings = append(r.warnings, warning.text+strings.Join(warning.counts, ", "))
-		}
+	if len(unread) > 0 {
+		r.warnings = append(r.warnings, "ignored objects of kinds that no plugin asks for: "+strings.Join(unread, ", "))
+	}
+	if len(converted) > 0 {
+		r.warnings = append(r.warnings,
+			"left out objects of kinds that plugins read in another version, as simulations don't convert them: "+strings.Join(converted, ", "))
 	}
 }
 

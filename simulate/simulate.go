@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
 	"github.com/rouse-scheduler/rouse/profiles"
@@ -27,6 +28,13 @@ type Options struct {
 	Configuration *profiles.Configuration
 	// Registry has every plugin that a profile may name, the in-tree ones included; nil means the in-tree ones.
 	Registry runtime.Registry
+	// CustomResources are objects of custom kinds and CustomResourceDefinitions whose kinds the cluster serves from the
+	// beginning, so that plugins find them when they are built; the objects are not created. Kinds of what is created later
+	// are added then. See [Input.CustomResources].
+	CustomResources []apiruntime.Object
+	// Scheme has the Go types of custom kinds, which are served as well, and lets [Cluster.Create] and its like take
+	// objects of these types. It may be nil.
+	Scheme *apiruntime.Scheme
 	// Seed decides between nodes that are equally good.
 	Seed uint64
 	// Trace has the report hold everything that happened to every pod. A long simulation has a long trace.
@@ -68,6 +76,7 @@ type Progress struct {
 // because they waited too long.
 func Run(ctx context.Context, input *Input, options Options) (*Report, error) {
 	start := time.Now()
+	options.CustomResources = append(options.CustomResources[:len(options.CustomResources):len(options.CustomResources)], input.CustomResources()...)
 	cluster, err := NewCluster(ctx, options)
 	if err != nil {
 		return nil, err

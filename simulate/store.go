@@ -36,14 +36,15 @@ type store struct {
 	pending     []change
 	// generated counts the names made of each prefix.
 	generated map[string]int
+	// custom has what is known of custom kinds.
+	custom map[schema.GroupKind]customKind
 	// implied are namespaces that were not created but have objects.
 	implied map[string]bool
 	// binding is set while claims are being bound, which is a change too.
 	binding  bool
 	accounts budgetAccounts
-	// known has the resource and key of every object that ever was, used their UIDs.
-	known map[string]bool
-	used  map[types.UID]bool
+	// used has the UID of every object that ever was.
+	used map[types.UID]bool
 }
 
 // collection has the objects of one kind, by namespace/name, and the informers that show them.
@@ -54,6 +55,10 @@ type collection struct {
 	// untyped shows the objects of a kind that has a Go type without it, as dynamic informers do; nil until asked
 	// for it.
 	untyped *informer.Informer
+	// requested is set once a client asks for the kind.
+	requested bool
+	// known has the key of every object that ever was.
+	known map[string]bool
 }
 
 // used reports whether the kind was asked for.
@@ -67,6 +72,8 @@ type change struct {
 	key        string
 	previous   object
 	current    object
+	// version is that of the change.
+	version int64
 	// minor tells that only the status of a pod was written, which is what a scheduler does after a failed attempt.
 	minor bool
 }
@@ -77,8 +84,8 @@ func newStore(clock *virtualClock) *store {
 		kinds:       newKindTable(),
 		collections: make(map[schema.GroupVersionResource]*collection),
 		generated:   make(map[string]int),
+		custom:      make(map[schema.GroupKind]customKind),
 		implied:     make(map[string]bool),
-		known:       make(map[string]bool),
 		used:        make(map[types.UID]bool),
 	}
 	for _, k := range s.kinds.sorted() {
@@ -93,7 +100,7 @@ func (s *store) addKind(k *kind) *collection {
 	if k.GroupVersionKind == v1.SchemeGroupVersion.WithKind("Pod") {
 		visible = unfinishedPod
 	}
-	c := &collection{kind: k, objects: make(map[string]object), informer: informer.New(visible)}
+	c := &collection{kind: k, objects: make(map[string]object), informer: informer.New(visible), known: make(map[string]bool)}
 	s.collections[k.resource] = c
 	return c
 }
@@ -168,7 +175,7 @@ func (s *store) create(c *collection, created object) (object, error) {
 		created.SetCreationTimestamp(metav1.NewTime(s.clock.Now()).Rfc3339Copy())
 	}
 	created.SetManagedFields(nil)
-	s.known[c.resource.String()+" "+key] = true
+	c.known[key] = true
 	s.put(c, key, nil, created)
 	return created, nil
 }
@@ -251,13 +258,16 @@ func (s *store) put(c *collection, key string, previous, current object) {
 // record makes a change and notes it for the informers.
 func (s *store) record(c *collection, key string, made change) {
 	s.version++
+	if c.Kind == definitionKind && made.current != nil {
+		s.learnKinds([]object{made.current})
+	}
 	if made.current == nil {
 		delete(c.objects, key)
 	} else {
 		made.current.SetResourceVersion(strconv.FormatInt(s.version, 10))
 		c.objects[key] = made.current
 	}
-	made.collection, made.key = c, key
+	made.collection, made.key, made.version = c, key, s.version
 	s.pending = append(s.pending, made)
 	if !s.binding && made.current != nil && s.aboutVolumes(c) {
 		s.binding = true

@@ -45,7 +45,7 @@ func (c *Cluster) deliverTo(made change) {
 		untyped.Deliver(made.key, withoutType(made.collection.kind, made.current))
 	}
 	old, current := to.Shown(made.previous), to.Shown(made.current)
-	if old == nil && current == nil {
+	if !made.collection.used() || old == nil && current == nil {
 		return
 	}
 	named := made.current

@@ -1,0 +1,149 @@
+// Copyright The Rouse Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// definitionKind is the kind of the definitions of custom kinds.
+const definitionKind = "CustomResourceDefinition"
+
+// customKind is what is known of a custom kind: from its definition, or else from objects.
+type customKind struct {
+	// plural is the name of the resource; empty if it is not said.
+	plural string
+	// versions are those that the definition has.
+	versions   []string
+	namespaced bool
+	defined    bool
+	hasStatus  bool
+}
+
+// learnKinds takes what objects, and the definitions of custom resources among them, say of their kinds, and makes room for
+// objects of these. Without a definition a kind is namespaced if one of its objects is.
+func (s *store) learnKinds(objects []object) {
+	var learned []schema.GroupVersionKind
+	for _, o := range objects {
+		gvk := kindOf(o)
+		switch {
+		case gvk.Kind == "": // an object of a type that says its kind
+		case gvk.Kind == definitionKind:
+			gk, definition := readDefinition(o)
+			s.custom[gk] = definition
+			for _, version := range definition.versions {
+				learned = append(learned, gk.WithVersion(version))
+			}
+		case s.kinds.byKind[gvk] == nil:
+			if known := s.custom[gvk.GroupKind()]; !known.defined && o.GetNamespace() != "" {
+				s.custom[gvk.GroupKind()] = customKind{namespaced: true}
+			}
+			learned = append(learned, gvk)
+		}
+	}
+	for _, gvk := range learned {
+		s.collectionOf(s.kinds.find(gvk))
+	}
+}
+
+// learnScheme makes room for objects of all kinds that a scheme has a type for. Unless something else is known of them, they
+// are taken to be namespaced, as most are.
+func (s *store) learnScheme(types *apiruntime.Scheme) {
+	for gvk := range types.AllKnownTypes() {
+		typed, err := types.New(gvk)
+		if _, isObject := typed.(object); err != nil || !isObject || gvk.Version == apiruntime.APIVersionInternal || s.kinds.byKind[gvk] != nil {
+			continue
+		}
+		if _, known := s.custom[gvk.GroupKind()]; !known {
+			s.custom[gvk.GroupKind()] = customKind{namespaced: true}
+		}
+		s.collectionOf(s.kinds.find(gvk))
+	}
+}
+
+// readDefinition reads the definition of a custom resource.
+func readDefinition(o object) (schema.GroupKind, customKind) {
+	definition, untyped := o.(*unstructured.Unstructured)
+	if !untyped {
+		return schema.GroupKind{}, customKind{}
+	}
+	text := func(path ...string) string {
+		found, _, _ := unstructured.NestedString(definition.Object, append([]string{"spec"}, path...)...)
+		return found
+	}
+	kind := customKind{plural: text("names", "plural"), namespaced: text("scope") != "Cluster", defined: true}
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, version := range versions {
+		fields, ok := version.(map[string]any)
+		if !ok {
+			continue
+		}
+		if name, _, _ := unstructured.NestedString(fields, "name"); name != "" {
+			kind.versions = append(kind.versions, name)
+		}
+		_, status, _ := unstructured.NestedFieldNoCopy(fields, "subresources", "status")
+		kind.hasStatus = kind.hasStatus || status
+	}
+	return schema.GroupKind{Group: text("group"), Kind: text("names", "kind")}, kind
+}
+
+// resolve returns a kind with what is known of it: for a custom one its scope, and the name of its resource, which without
+// a definition is the one under which a plugin asks for it.
+func (s *store) resolve(k *kind) *kind {
+	if !k.custom() {
+		return k
+	}
+	resolved, known := *k, s.custom[k.GroupKind()]
+	resolved.namespaced, resolved.defined, resolved.hasStatus = known.namespaced, known.defined, known.hasStatus
+	if known.plural != "" {
+		resolved.resource.Resource = known.plural
+		return &resolved
+	}
+	for _, plural := range append([]string{k.resource.Resource}, k.plurals()...) {
+		resource := k.resource.GroupVersion().WithResource(plural)
+		if found := s.collections[resource]; found != nil && (found.used() || found.Kind == k.Kind) {
+			resolved.resource = resource
+			break
+		}
+	}
+	return &resolved
+}
+
+// collectionOf returns the objects of a kind, and makes room for those of a custom one.
+func (s *store) collectionOf(k *kind) *collection {
+	k = s.resolve(k)
+	c := s.find(k.resource)
+	if c == nil {
+		return s.addKind(k)
+	}
+	if c.custom() {
+		c.Kind, c.namespaced = k.Kind, c.namespaced || k.namespaced
+		c.defined, c.hasStatus = k.defined, k.hasStatus
+	}
+	return c
+}
+
+// find returns the objects of a resource; nil if there are none such. A custom kind whose plural nobody said has the one by
+// which it is first asked for.
+func (s *store) find(gvr schema.GroupVersionResource) *collection {
+	if c := s.collections[gvr]; c != nil {
+		return c
+	}
+	for resource, c := range s.collections {
+		if resource.GroupVersion() != gvr.GroupVersion() || !c.custom() || c.defined || !slices.Contains(c.plurals(), gvr.Resource) {
+			continue
+		}
+		if !c.used() {
+			delete(s.collections, resource)
+			c.resource = gvr
+			s.collections[gvr] = c
+		}
+		return c
+	}
+	return nil
+}
