@@ -81,7 +81,8 @@ var errDone = errors.New("the workload is done")
 
 // begin starts the API server and the scheduler.
 func (r *run) begin(ctx context.Context, tb testing.TB, w *workload, who scheduler) error {
-	flags := []string{"--runtime-config=api/all=true"}
+	// Templates give pods a priority, and there are no classes of them.
+	flags := []string{"--runtime-config=api/all=true", "--disable-admission-plugins=Priority"}
 	if gates := w.gates(); gates != "" {
 		flags = append(flags, "--feature-gates="+gates)
 	}
