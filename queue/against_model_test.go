@@ -227,9 +227,14 @@ func (r *race) move() {
 	if limit < 3 {
 		preCheck = func(pod *v1.Pod) bool { return *pod.Spec.Priority <= limit }
 	}
-	r.note("move %s %s, priorities up to %d", event.Label(), objectName(oldObj, newObj), limit)
-	r.queue.Move(event, oldObj, newObj, preCheck)
-	r.model.move(event, oldObj, newObj, preCheck)
+	failed := r.world.random.IntN(2) == 0
+	r.note("move %s %s, priorities up to %d, after a failure %t", event.Label(), objectName(oldObj, newObj), limit, failed)
+	if failed {
+		r.queue.MoveAfterFailure(event, oldObj, newObj, preCheck)
+	} else {
+		r.queue.Move(event, oldObj, newObj, preCheck)
+	}
+	r.model.move(event, oldObj, newObj, preCheck, failed)
 }
 
 // moveTarget announces an event about one waiting pod to all.
@@ -241,7 +246,7 @@ func (r *race) moveTarget() {
 		}
 		r.note("move %s %v", event.Label(), nameOf(pod))
 		r.queue.Move(event, nil, pod, nil)
-		r.model.move(event, nil, pod, nil)
+		r.model.move(event, nil, pod, nil, false)
 	}
 }
 
@@ -253,7 +258,7 @@ func (r *race) moveAll() {
 	}
 	r.note("move everything, object %T", newObj)
 	r.queue.Move(event, nil, newObj, nil)
-	r.model.move(event, nil, newObj, nil)
+	r.model.move(event, nil, newObj, nil, false)
 }
 
 func (r *race) activate() {

@@ -64,8 +64,8 @@ func (q *Queue) backoffEnd(info *framework.QueuedPodInfo) time.Time {
 
 // backoffHeap returns the heap in which a pod backs off. From the other one than backoff, pods are never popped early. That
 // is where those are that failed without a rejection, since an ailing API server must get its rest; and those that were
-// popped early and whose backoff has not ended since, because pods whose failures wake each other would be tried as
-// often as a processor can, forever.
+// popped early and that only the failures of others have woken since, because such pods would be tried as often as a
+// processor can, forever.
 func (q *Queue) backoffHeap(pod *queuedPod) *podHeap {
 	if pod.rejected() && !pod.poppedEarly {
 		return &q.backoff

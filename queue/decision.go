@@ -116,6 +116,7 @@ func (q *Queue) decideAfterAttempt(pod *queuedPod) decision {
 		}
 		if v := q.decide(pod, &event.clusterEvent); v.strategy > best.strategy {
 			best = v
+			pod.poppedEarly = pod.poppedEarly && !event.allowsEarlyPop()
 		}
 	}
 	return best

@@ -20,10 +20,10 @@
 //
 // Backoff starts with one second and doubles with every attempt up to ten. It ends in windows of whole seconds, within
 // which pods are ordered by priority. When no pod is active, Pop takes the pod whose backoff ends first, before it ends,
-// unless an error put it there. It does so once with a pod, and then again only after a backoff of that pod has ended: a
-// pod that was popped early in vain and is woken again waits out its backoff, even if an activation has it tried in
-// between. So a pod is tried early at most once per backoff, also when pods wake each other by failing, as those of a gang
-// do that does not fit.
+// unless an error put it there. It does so as often as something that happens in the cluster wakes the pod. But a pod that
+// was popped early in vain, and is woken because another attempt failed ([Queue.MoveAfterFailure]), waits out its backoff,
+// even if an activation has it tried in between. So pods that wake each other by failing, as those of a gang do that does
+// not fit, are tried early at most once per backoff.
 //
 // # Events
 //

@@ -25,13 +25,13 @@ func TestPodsAreTriedEarlyOncePerBackoff(t *testing.T) {
 	for range 300 { // five minutes, a step each second
 		f.step(time.Second)
 		f.FlushBackoff()
-		f.Move(nodeAdded, nil, node, nil)
+		f.MoveAfterFailure(nodeAdded, nil, node, nil)
 		for info := f.TryPop(); info != nil; info = f.TryPop() {
 			if attempts++; attempts > 1000 {
 				t.Fatalf("more than %d attempts", attempts-1)
 			}
 			f.giveBack(info, "P")
-			f.Move(nodeAdded, nil, node, nil)
+			f.MoveAfterFailure(nodeAdded, nil, node, nil)
 		}
 	}
 	// Backoffs of ten seconds, with an early attempt in each, and a few shorter ones at the beginning.
@@ -51,16 +51,19 @@ func TestWhatEndsTheWaitForTheEndOfABackoff(t *testing.T) {
 	}{
 		{"nothing", func(*fixture) {}, false},
 		{"the end of the backoff", func(f *fixture) {
-			f.Move(nodeAdded, nil, node, nil)
+			f.MoveAfterFailure(nodeAdded, nil, node, nil)
 			f.step(time.Minute)
 			f.FlushBackoff()
 			f.giveBack(f.pop("a"), "P")
 		}, true},
 		{"an event after the end of the backoff", func(f *fixture) {
 			f.step(time.Minute)
-			f.Move(nodeAdded, nil, node, nil)
+			f.MoveAfterFailure(nodeAdded, nil, node, nil)
 			f.giveBack(f.pop("a"), "P")
 		}, true},
+		{"an update of the pod that no plugin asked for", func(f *fixture) {
+			f.Update(objects.Pod("a").Build(), objects.Pod("a").Label("b", "c").Build())
+		}, false},
 		{"activation, which ends no backoff", func(f *fixture) {
 			f.Activate(klog.Logger{}, map[string]*v1.Pod{"a": objects.Pod("a").Build()})
 			f.giveBack(f.pop("a"), "P")
@@ -75,13 +78,27 @@ func TestWhatEndsTheWaitForTheEndOfABackoff(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
 			f.park(objects.Pod("a").Build(), "P")
-			f.Move(nodeAdded, nil, node, nil)
+			f.MoveAfterFailure(nodeAdded, nil, node, nil)
 			f.giveBack(f.pop("a"), "P") // popped early
 			test.do(f)
-			f.Move(nodeAdded, nil, node, nil)
+			f.MoveAfterFailure(nodeAdded, nil, node, nil)
 			if info := f.TryPop(); (info != nil) != test.early {
 				t.Errorf("popped early again: %v, want %v", info != nil, test.early)
 			}
 		})
+	}
+}
+
+// Pods that one change of the cluster after another wakes are each time tried at once, as in kube-scheduler, while no other
+// pod is to be tried.
+func TestChangesOfTheClusterNeedNoBackoff(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+	f.park(objects.Pod("a").Build(), "P")
+	for range 5 {
+		f.Move(nodeAdded, nil, node, nil)
+		info := f.pop("a")
+		f.Move(nodeAdded, nil, node, nil) // during the attempt
+		f.giveBack(info, "P")
+		f.giveBack(f.pop("a"), "P")
 	}
 }

@@ -19,6 +19,15 @@ type clusterEvent struct {
 	kind           fwk.ClusterEvent
 	interested     *interestedPlugins
 	oldObj, newObj any
+	// ofFailure is set if it happened only because an attempt failed.
+	ofFailure bool
+}
+
+// allowsEarlyPop reports whether a pod that the event wakes may be popped early although it was before. What failures cause
+// does not: it could go on forever. An update of a pod in which nothing changed that events distinguish is one of its status,
+// as each failure writes it; and a wildcard is no change of the cluster.
+func (e *clusterEvent) allowsEarlyPop() bool {
+	return !e.ofFailure && !e.interested.wildcard && (e.kind.Resource != fwk.TargetPod || e.kind.ActionType != fwk.Update)
 }
 
 // label names the event in logs and metrics.

@@ -60,6 +60,12 @@ type modelEvent struct {
 	event          fwk.ClusterEvent
 	oldObj, newObj any
 	onlyFor        types.UID
+	ofFailure      bool
+}
+
+// outside says whether something happened in the cluster, and not because of an attempt that failed.
+func (e modelEvent) outside() bool {
+	return !e.ofFailure && !modelIsWildcard(e.event) && e.event != fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.Update}
 }
 
 type modelNomination struct {
@@ -181,11 +187,11 @@ func (m *model) worth(pod *modelPod, happened modelEvent, narrowed bool) Strateg
 }
 
 // move is a cluster event.
-func (m *model) move(event fwk.ClusterEvent, oldObj, newObj any, preCheck func(*v1.Pod) bool) {
+func (m *model) move(event fwk.ClusterEvent, oldObj, newObj any, preCheck func(*v1.Pod) bool, ofFailure bool) {
 	if !modelIsWildcard(event) && !m.anyoneWaitsFor(event) {
 		return
 	}
-	happened := modelEvent{event: event, oldObj: oldObj, newObj: newObj}
+	happened := modelEvent{event: event, oldObj: oldObj, newObj: newObj, ofFailure: ofFailure}
 	for _, pod := range m.inOrder(PoolUnschedulable, PoolGated) {
 		if preCheck != nil && !preCheck(pod.pod) {
 			continue
@@ -194,6 +200,7 @@ func (m *model) move(event fwk.ClusterEvent, oldObj, newObj any, preCheck func(*
 			continue
 		}
 		if worth := m.worth(pod, happened, true); worth != Skip {
+			pod.poppedEarly = pod.poppedEarly && !happened.outside()
 			m.requeue(pod, worth, event.Label())
 		}
 	}
@@ -312,7 +319,7 @@ func (m *model) update(oldPod, newPod *v1.Pod) {
 	updates := framework.PodEvents(oldPod, newPod, true)
 	if m.flying[newPod.UID] != nil {
 		for _, event := range updates {
-			m.record(modelEvent{event, oldPod, newPod, newPod.UID})
+			m.record(modelEvent{event, oldPod, newPod, newPod.UID, false})
 		}
 		return
 	}
@@ -333,11 +340,13 @@ func (m *model) update(oldPod, newPod *v1.Pod) {
 		return
 	}
 	for _, event := range updates {
-		worth := m.worth(pod, modelEvent{event: event, oldObj: oldPod, newObj: newPod}, false)
+		happened := modelEvent{event: event, oldObj: oldPod, newObj: newPod}
+		worth := m.worth(pod, happened, false)
 		switch {
 		case pod.pool == PoolBackoff && worth == Immediately:
 			m.requeue(pod, worth, event.Label())
 		case pod.pool != PoolBackoff && worth != Skip:
+			pod.poppedEarly = pod.poppedEarly && !happened.outside()
 			m.requeue(pod, worth, event.Label())
 		}
 		if pod.pool == PoolActive || pod.pool == PoolBackoff && m.world.popFromBackoff {
@@ -431,7 +440,10 @@ func (m *model) missed(pod *modelPod, flight *modelFlight) Strategy {
 	best := Skip
 	for _, event := range m.events[flight.events:] {
 		if event.onlyFor == "" || event.onlyFor == pod.pod.UID {
-			best = max(best, m.worth(pod, event, false))
+			if worth := m.worth(pod, event, false); worth > best {
+				best = worth
+				pod.poppedEarly = pod.poppedEarly && !event.outside()
+			}
 		}
 	}
 	return best
@@ -442,7 +454,7 @@ func (m *model) activate(named []*v1.Pod) {
 		pod := m.pods[nameOf(name)]
 		switch {
 		case pod == nil && m.flying[name.UID] != nil:
-			m.record(modelEvent{framework.EventForceActivate(), nil, name, name.UID})
+			m.record(modelEvent{framework.EventForceActivate(), nil, name, name.UID, false})
 		case pod != nil && pod.pool != PoolActive:
 			m.requeue(pod, Immediately, "ForceActivate")
 		}

@@ -54,8 +54,8 @@ type Options struct {
 	// they and their objects would take more than about 12 MiB.
 	MaxInFlightEvents int
 	// DisablePopFromBackoff has Pop wait while the only pods that could be tried are backing off. By default those that
-	// a plugin rejected are popped early, the one whose backoff ends first, but none a second time before a backoff of it
-	// has ended.
+	// a plugin rejected are popped early, the one whose backoff ends first, but none a second time that nothing but the
+	// failures of others woke, before a backoff of it has ended.
 	DisablePopFromBackoff bool
 	// Observer is told what happens; nil means no observer.
 	Observer Observer

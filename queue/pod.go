@@ -52,7 +52,8 @@ type queuedPod struct {
 	// needs no memory of its own.
 	memberships []membership
 	membership  [1]membership
-	// poppedEarly is set if the pod was popped before its backoff ended, and that no backoff of it has ended since.
+	// poppedEarly is set if the pod was popped before its backoff ended, and since then no backoff of it has ended and
+	// nothing in the cluster has woken it.
 	poppedEarly bool
 	// preEnqueue are the PreEnqueue plugins of its profile.
 	preEnqueue *preEnqueuePlugins

@@ -206,6 +206,9 @@ func (q *Queue) applyUpdate(pod *queuedPod, event clusterEvent) Pool {
 	if decided.strategy == Skip || decided.strategy == AfterBackoff && pod.pool == PoolBackoff {
 		return pod.pool
 	}
+	if pod.pool != PoolBackoff && event.allowsEarlyPop() {
+		pod.poppedEarly = false
+	}
 	if pod.pool == PoolBackoff {
 		q.readyMu.Lock()
 		q.removeFromHeap(pod)

@@ -25,11 +25,29 @@ func (q *Queue) Move(event fwk.ClusterEvent, oldObj, newObj any, preCheck func(*
 	}
 }
 
+// MoveAfterFailure is [Queue.Move] for what happened only because an attempt failed: what the pod had taken is free again.
+// Pods that it wakes are not popped early if they were before, because pods whose failures wake each other would be tried
+// as often as a processor can, forever.
+func (q *Queue) MoveAfterFailure(event fwk.ClusterEvent, oldObj, newObj any, preCheck func(*v1.Pod) bool) {
+	q.mu.Lock()
+	defer q.unlock()
+	if !q.events.pluginsFor(event).isEmpty() {
+		failure := q.events.newEvent(event, oldObj, newObj)
+		failure.ofFailure = true
+		q.move(failure, preCheck)
+	}
+}
+
 func (q *Queue) move(event clusterEvent, preCheck func(*v1.Pod) bool) {
 	s := &q.search
 	*s = wakeSearch{queue: q, event: event, preCheck: preCheck, woken: s.woken[:0]}
 	s.run()
 	s.cost.Woken = len(s.woken)
+	if event.allowsEarlyPop() {
+		for _, pod := range s.woken {
+			pod.poppedEarly = false
+		}
+	}
 	q.wake(s.woken, event.label())
 	q.count(s.cost)
 	q.record(event, "")

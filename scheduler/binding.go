@@ -180,10 +180,10 @@ func (s *Scheduler) handleBindingFailure(ctx context.Context, a *attempt, status
 		return
 	}
 	if !status.IsRejected() {
-		s.queue.Move(assignedPodDeleted(), a.pod, nil, nil)
+		s.queue.MoveAfterFailure(assignedPodDeleted(), a.pod, nil, nil)
 		s.handleFailure(ctx, a, f)
 		return
 	}
 	s.handleFailure(ctx, a, f)
-	s.queue.Move(assignedPodDeleted(), a.pod, nil, func(waiting *v1.Pod) bool { return waiting.UID != a.pod.UID })
+	s.queue.MoveAfterFailure(assignedPodDeleted(), a.pod, nil, func(waiting *v1.Pod) bool { return waiting.UID != a.pod.UID })
 }
