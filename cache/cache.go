@@ -25,6 +25,10 @@ type Options struct {
 	// Logger receives what is odd but harmless, such as a pod that was bound to another node than it was assumed on.
 	// The zero value logs nothing.
 	Logger klog.Logger
+	// CurrentImages has the node infos of snapshots always show how many nodes have an image now. By default they show, as in
+	// kube-scheduler, how many did when the node was last updated, which depends on more than what is in the cache. Snapshots
+	// must then not be read while the cache is being changed.
+	CurrentImages bool
 	// RefusedChange, unless it is nil, is called, concurrently, when a plugin tries to change a node info of a snapshot,
 	// which all users of the snapshot share: with the method of fwk.NodeInfo and the name of the node.
 	RefusedChange func(method, node string)
@@ -59,6 +63,7 @@ func New(options Options) *Cache {
 		pods:    map[types.UID]*podState{},
 		assumed: map[types.UID]time.Time{},
 		nodes:   map[string]*nodeEntry{},
+		images:  imageStates{current: options.CurrentImages},
 	}
 	c.generations.OnRefusedChange(options.RefusedChange)
 	if c.clock == nil {

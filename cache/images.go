@@ -14,6 +14,8 @@ import (
 // tag and a digest of one image are two names. The zero value knows none.
 type imageStates struct {
 	byName map[string]*imageState
+	// current tells that summaries always have the present number of nodes: they are changed in place.
+	current bool
 	// version changes with every change of any image.
 	version int64
 }
@@ -42,8 +44,7 @@ func (s *imageStates) replace(images *imagesOfNode, node *v1.Node) {
 	}
 	s.version++
 	for _, state := range images.states {
-		state.nodes--
-		state.summary = nil
+		s.count(state, -1)
 		if state.nodes == 0 {
 			delete(s.byName, state.name)
 		}
@@ -97,9 +98,18 @@ func (s *imageStates) enter(name string, size int64) *imageState {
 		state = &imageState{name: name, size: size}
 		s.byName[name] = state
 	}
-	state.nodes++
-	state.summary = nil
+	s.count(state, 1)
 	return state
+}
+
+// count notes that more nodes have an image, or fewer.
+func (s *imageStates) count(state *imageState, change int) {
+	state.nodes += change
+	if s.current && state.summary != nil {
+		state.summary.NumNodes = state.nodes
+		return
+	}
+	state.summary = nil
 }
 
 // summaries returns what is known of the images of a node at this moment, nil if it has none, and whether that differs

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
 )
 
@@ -126,4 +127,38 @@ func TestTouchedNodeKeepsItsImages(t *testing.T) {
 	must(t, c.AddPod(objects.Pod("pod").Node("a").Build()))
 	c.TouchNode("a")
 	check("touched and changed", 2)
+}
+
+// With the option, node infos show how many nodes have an image now, without counting as changed.
+func TestCurrentImages(t *testing.T) {
+	c := New(Options{CurrentImages: true})
+	for _, name := range []string{"1", "2"} {
+		must(t, c.AddNode(objects.Node(name).Image(7, "app").Build()))
+	}
+	var s Snapshot
+	update(t, c, &s)
+	generation := s.Generation()
+	must(t, c.AddNode(objects.Node("3").Image(7, "app").Build()))
+	must(t, c.RemoveNode(objects.Node("2").Build()))
+	must(t, c.AddNode(objects.Node("4").Image(7, "app").Build()))
+	update(t, c, &s)
+	kept, err := s.Get("1")
+	must(t, err)
+	if got := framework.View(kept).ImageStates()["app"]; got == nil || got.NumNodes != 3 {
+		t.Errorf("node 1 shows %+v, want 3 nodes", got)
+	}
+	for index := range s.ChangedSince(generation) {
+		if node := s.NodeAt(index); node != nil && node.Node().Name == "1" {
+			t.Error("node 1 counts as changed")
+		}
+	}
+	if image, current := s.CurrentImage("app"); !current || image.NumNodes != 3 || image.Size != 7 {
+		t.Errorf("got %+v, %v", image, current)
+	}
+	if image, current := s.CurrentImage("none"); !current || image.NumNodes != 0 {
+		t.Errorf("got %+v, %v of an image that no node has", image, current)
+	}
+	if _, current := NewSnapshot(nil, nil).CurrentImage("app"); current {
+		t.Error("images are current without the option")
+	}
 }

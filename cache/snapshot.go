@@ -21,6 +21,7 @@ var (
 	_ fwk.StorageInfoLister     = &Snapshot{}
 	_ framework.IndexedSnapshot = &Snapshot{}
 	_ framework.SnapshotData    = &Snapshot{}
+	_ framework.CurrentImages   = &Snapshot{}
 )
 
 // Snapshot is the live nodes of a [Cache] at one moment, with their pods. The zero value is an empty snapshot, ready
@@ -173,6 +174,19 @@ func (s *Snapshot) ListOrder() []int { return s.order }
 // depends on other nodes, such as the number of nodes that have an image, is not covered, nor is what a heartbeat changes: the
 // heartbeat times of conditions, the resource version and the managed fields.
 func (s *Snapshot) ChangedSince(generation int64) iter.Seq[int] { return s.changes.since(generation) }
+
+// CurrentImage implements framework.CurrentImages.
+func (s *Snapshot) CurrentImage(name string) (image fwk.ImageStateSummary, current bool) {
+	if s.source == nil || !s.source.images.current {
+		return fwk.ImageStateSummary{}, false
+	}
+	s.source.mu.RLock()
+	defer s.source.mu.RUnlock()
+	if state := s.source.images.byName[name]; state != nil {
+		image = fwk.ImageStateSummary{Size: state.size, NumNodes: state.nodes}
+	}
+	return image, true
+}
 
 // Data implements framework.SnapshotData.
 func (s *Snapshot) Data(key any, create func() any) any {

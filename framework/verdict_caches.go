@@ -121,3 +121,11 @@ func AppendKeyString(key []byte, s string) []byte {
 
 // AppendKeyInt appends an integer to a key; see [AppendKeyString].
 func AppendKeyInt(key []byte, i int64) []byte { return binary.AppendVarint(key, i) }
+
+// CurrentImages is an optional interface of a snapshot whose node infos can be kept up to date about images without counting as
+// changed.
+type CurrentImages interface {
+	// CurrentImage returns the size of an image, and how many nodes have it; the zero value if none has. It returns false if node infos
+	// show another number, that of when the node changed last.
+	CurrentImage(name string) (image fwk.ImageStateSummary, current bool)
+}

@@ -6,6 +6,7 @@ package imagelocality
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -42,25 +43,39 @@ func (pl *plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
 // imagesOnNode returns how many images the pod uses, and the bytes of those that the node has, each scaled down by the
 // share of nodes that have it. An image that is used twice counts twice.
 func imagesOnNode(pod *v1.Pod, states map[string]*fwk.ImageStateSummary, totalNodes int) (count, size int64) {
-	add := func(name string) {
+	for name := range imagesOf(pod) {
 		count++
 		if state := states[normalizedName(name)]; state != nil {
-			share := float64(state.NumNodes) / float64(totalNodes)
-			size += int64(float64(state.Size) * share)
-		}
-	}
-	for i := range pod.Spec.InitContainers {
-		add(pod.Spec.InitContainers[i].Image)
-	}
-	for i := range pod.Spec.Containers {
-		add(pod.Spec.Containers[i].Image)
-	}
-	for i := range pod.Spec.Volumes {
-		if source := pod.Spec.Volumes[i].Image; source != nil {
-			add(source.Reference)
+			size += scaledSize(state, totalNodes)
 		}
 	}
 	return count, size
+}
+
+// scaledSize is the size of an image, scaled down by the share of nodes that have it.
+func scaledSize(state *fwk.ImageStateSummary, totalNodes int) int64 {
+	return int64(float64(state.Size) * (float64(state.NumNodes) / float64(totalNodes)))
+}
+
+// imagesOf yields the images of a pod, as it names them.
+func imagesOf(pod *v1.Pod) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range pod.Spec.InitContainers {
+			if !yield(pod.Spec.InitContainers[i].Image) {
+				return
+			}
+		}
+		for i := range pod.Spec.Containers {
+			if !yield(pod.Spec.Containers[i].Image) {
+				return
+			}
+		}
+		for i := range pod.Spec.Volumes {
+			if source := pod.Spec.Volumes[i].Image; source != nil && !yield(source.Reference) {
+				return
+			}
+		}
+	}
 }
 
 // scale maps bytes to a score from 0 to 100, linearly between the floor and the ceiling of that many images.
