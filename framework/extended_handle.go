@@ -28,6 +28,9 @@ type ExtendedHandle interface {
 	Clock() clock.WithDelayedExecution
 	// Seed is the seed of a plugin that chooses at random. Equal seeds make equal choices.
 	Seed() uint64
+	// Exhaustive reports whether nothing is to be left to chance: a plugin that would look at some nodes looks at all of them,
+	// and one that would take any of several takes the first by name.
+	Exhaustive() bool
 	// Metrics returns the metrics of the scheduler, or nil; a plugin asserts that they implement what it needs.
 	Metrics() any
 	// AppendFilterKey appends everything that the Filter plugins of the profile read of a pod for which PreFilter has run: for

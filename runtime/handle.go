@@ -143,6 +143,9 @@ func (f *Framework) Metrics() any { return f.options.Metrics }
 // Seed implements framework.ExtendedHandle: the seed of the options.
 func (f *Framework) Seed() uint64 { return f.options.Execution.Seed }
 
+// Exhaustive implements framework.ExtendedHandle: that of the options.
+func (f *Framework) Exhaustive() bool { return f.options.Execution.Exhaustive }
+
 // silentRecorder drops events.
 type silentRecorder struct{}
 

@@ -152,13 +152,15 @@ func TestExtendedHandle(t *testing.T) {
 			Wait:  func(context.Context, time.Duration, <-chan struct{}) error { return noTime },
 			Clock: timing,
 			Seed:  7,
+
+			Exhaustive: true,
 		},
 	}
 	handle, ok := fwk.Handle(build(t, options, nil)).(framework.ExtendedHandle)
 	if !ok {
 		t.Fatal("the handle lacks a method")
 	}
-	if handle.Seed() != 7 || !handle.Clock().Now().Equal(timing.Now()) {
+	if handle.Seed() != 7 || !handle.Exhaustive() || !handle.Clock().Now().Equal(timing.Now()) {
 		t.Error("the handle does not give what the options have")
 	}
 	if err := handle.Wait(t.Context(), time.Hour, nil); err != noTime {
@@ -177,7 +179,7 @@ func TestExtendedHandle(t *testing.T) {
 	finished := make(chan struct{})
 	byDefault.Go(func() { close(finished) })
 	<-finished
-	if byDefault.Clock() == nil || byDefault.Seed() != 0 {
+	if byDefault.Clock() == nil || byDefault.Seed() != 0 || byDefault.Exhaustive() {
 		t.Error("without options there is no real clock, or a seed")
 	}
 }

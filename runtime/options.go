@@ -98,6 +98,9 @@ type Execution struct {
 	// Seed is where plugins that choose at random begin, and what a scheduler chooses by between nodes that are equally good.
 	// Equal seeds make equal choices.
 	Seed uint64
+	// Exhaustive leaves nothing to chance, nor to what was done before, see framework.ExtendedHandle. It is for those who ask what
+	// would happen.
+	Exhaustive bool
 	// Go starts a task that outlives the call that starts it, such as the eviction of pods, or a binding; nil means a new
 	// goroutine. A simulation collects the tasks and runs them in order. A framework does not wait for them.
 	Go func(task func())

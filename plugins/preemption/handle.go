@@ -34,3 +34,8 @@ func seedOf(handle fwk.Handle) uint64 {
 	}
 	return 0
 }
+
+func isExhaustive(handle fwk.Handle) bool {
+	extended, ok := handle.(framework.ExtendedHandle)
+	return ok && extended.Exhaustive()
+}

@@ -140,8 +140,11 @@ func preemptedAndTerminating(pod *v1.Pod) bool {
 	return false
 }
 
-// GetOffsetAndNumCandidates implements [Hooks].
+// GetOffsetAndNumCandidates implements [Hooks]. Where the handle is exhaustive, all nodes are searched.
 func (h *DefaultHooks) GetOffsetAndNumCandidates(nodes int32) (offset, candidates int32) {
+	if isExhaustive(h.handle) {
+		return 0, nodes
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	enough := max(int64(nodes)*int64(h.percentage)/100, int64(h.absolute))

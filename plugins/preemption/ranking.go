@@ -6,14 +6,15 @@ package preemption
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
-// best returns the candidate with the best scores among those that still have victims, and the first of several; none if
-// there are none.
+// best returns the candidate with the best scores among those that still have victims, and the first of several, by name where the
+// handle is exhaustive; none if there are none.
 func (e *Evaluator) best(ctx context.Context, candidates []Candidate, victims map[string]*extenderv1.Victims) string {
 	var nodes []string
 	for _, candidate := range candidates {
@@ -23,6 +24,9 @@ func (e *Evaluator) best(ctx context.Context, candidates []Candidate, victims ma
 	}
 	if len(nodes) == 0 {
 		return ""
+	}
+	if isExhaustive(e.handle) {
+		slices.Sort(nodes)
 	}
 	if len(nodes) > 1 {
 		scores := e.hooks.OrderedScoreFuncs(ctx, victims)

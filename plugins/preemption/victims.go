@@ -6,6 +6,7 @@ package preemption
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -85,12 +86,15 @@ func (h *DefaultHooks) byImportance() func(a, b fwk.PodInfo) int {
 		now := h.clock.Now()
 		moreImportant = func(a, b fwk.PodInfo) bool { return MoreImportantPod(a.GetPod(), b.GetPod(), now) }
 	}
+	exhaustive := isExhaustive(h.handle)
 	return func(a, b fwk.PodInfo) int {
 		switch {
 		case moreImportant(a, b):
 			return -1
 		case moreImportant(b, a):
 			return 1
+		case exhaustive: // the order of the pods on a node depends on what was there before
+			return strings.Compare(podKey(a.GetPod()), podKey(b.GetPod()))
 		}
 		return 0
 	}
