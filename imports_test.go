@@ -40,11 +40,11 @@ func layers() []layer {
 		{folder: ".", may: nil},
 		{folder: "cmd/rouse", may: []string{"app"}},
 		{folder: "app", may: append([]string{"scheduler/extender", "scheduler/metrics"}, belowApp...)},
-		{folder: "whatif", may: append([]string{"inspect", "internal/informer"}, belowInspect...)},
+		{folder: "whatif", may: append([]string{"inspect", "internal/informer", "internal/volumes"}, belowInspect...)},
 		{folder: "internal/render", may: append([]string{"inspect"}, belowInspect...)},
 		{folder: "inspect", may: belowInspect},
 		{folder: "plugintest", may: append([]string{"plugintest/objects"}, belowInspect...)},
-		{folder: "simulate", may: append([]string{"internal/fuzzlimit", "internal/informer"}, belowSimulate...)},
+		{folder: "simulate", may: append([]string{"internal/fuzzlimit", "internal/informer", "internal/volumes"}, belowSimulate...)},
 		{folder: "scheduler/metrics", may: belowSimulate},
 		{folder: "scheduler/extender", may: []string{"profiles", "framework"}},
 		{folder: "scheduler", may: belowScheduler},
@@ -61,6 +61,7 @@ func layers() []layer {
 		{folder: "internal/informer", may: nil},
 		{folder: "internal/lru", may: nil},
 		{folder: "internal/manifest", may: []string{"internal/fuzzlimit"}},
+		{folder: "internal/volumes", may: nil},
 		{folder: "internal/fuzzlimit", may: nil},
 	}
 }

@@ -190,10 +190,19 @@ func (a *api) create(parsed *request) (any, error) {
 		o.SetName(fmt.Sprintf("%s%d", o.GetGenerateName(), a.replica.version))
 	}
 	k := key{kind: parsed.kind, namespace: parsed.key.namespace, name: o.GetName()}
-	if _, found := a.replica.shown.Get(k); found {
-		return nil, apierrors.NewAlreadyExists(parsed.kind.resource.GroupResource(), k.name)
+	if err := a.replica.create(k, o); err != nil {
+		return nil, err
 	}
-	return a.store(k, a.replica.kinds.complete(a.replica.shown, k, o, nil))
+	return a.current(k)
+}
+
+// create has the replica show a new object.
+func (r *replica) create(k key, o object) error {
+	if _, found := r.shown.Get(k); found {
+		return apierrors.NewAlreadyExists(k.kind.resource.GroupResource(), k.name)
+	}
+	r.move(r.shown.with(k, r.kinds.complete(r.shown, k, o, nil)))
+	return nil
 }
 
 // update replaces an object, or its status, by what change makes of it.
@@ -211,13 +220,12 @@ func (a *api) update(parsed *request, change func(current object) ([]byte, error
 		return nil, err
 	}
 	updated.SetUID(current.GetUID())
-	return a.store(parsed.key, updated)
-}
-
-// store has the replica show an object, and returns it as informers do.
-func (a *api) store(k key, o object) (any, error) {
-	a.replica.move(a.replica.shown.with(k, o))
-	return a.current(k)
+	a.replica.move(a.replica.shown.with(parsed.key, updated))
+	stored, err := a.current(parsed.key)
+	if err == nil {
+		controllers{a.replica}.act(stored)
+	}
+	return stored, err
 }
 
 // delete removes an object, and a pod at once, whatever its grace period.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rouse-scheduler/rouse/cache"
@@ -243,4 +244,83 @@ func TestConcurrentForks(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// Which pods would have to go depends on nothing but what is in the cluster: all nodes are searched, and equals are taken by name.
+func TestPreemptionLooksAtAllNodes(t *testing.T) {
+	cluster := newCluster(t, whatif.Options{})
+	for i := range 250 {
+		node, pod := fmt.Sprintf("node-%03d", i), fmt.Sprintf("pod-%03d", i)
+		must(t, cluster.Add(objects.Node(node).Capacity("cpu", "1").Build(), objects.Pod(pod).Requests("cpu", "1").Priority(5).Node(node).Build()))
+	}
+	fork := cluster.Fork()
+	must(t, fork.Update(objects.Pod("pod-200").Requests("cpu", "1").Priority(3).Node("node-200").Build()))
+	for round := range 5 {
+		for of, want := range map[*whatif.Cluster]string{cluster: "on node-000 without [default/pod-000]", fork: "on node-200 without [default/pod-200]"} {
+			got, err := of.Preempt(t.Context(), objects.Pod(fmt.Sprint("urgent-", round)).Requests("cpu", "1").Priority(9).Build())
+			must(t, err)
+			if describe(got) != want {
+				t.Errorf("got %s, want %s", describe(got), want)
+			}
+		}
+	}
+}
+
+// A pod that is placed gets its volumes too: the next one finds them taken, in the fork.
+func TestPlacingBindsVolumes(t *testing.T) {
+	local := objects.StorageClass("local", "kubernetes.io/no-provisioner", storagev1.VolumeBindingWaitForFirstConsumer)
+	made := objects.StorageClass("made", "csi.example.com", storagev1.VolumeBindingWaitForFirstConsumer)
+	cluster := newCluster(t, whatif.Options{Objects: append(twoNodes(), local, made,
+		objects.PersistentVolume("disk").StorageClass("local").Capacity("1Gi").NodeAffinity("kubernetes.io/hostname=a").Build(),
+		objects.PersistentVolumeClaim("one").StorageClass("local").Request("1Gi").Build(),
+		objects.PersistentVolumeClaim("two").StorageClass("local").Request("1Gi").Build(),
+		objects.PersistentVolumeClaim("three").StorageClass("made").Request("1Gi").Build(),
+	)})
+	must(t, cluster.Update(objects.Node("a").Label(v1.LabelHostname, "a").Capacity("cpu", "4").Build()))
+	before := dump(t, cluster)
+	fork := cluster.Fork()
+	placed, err := fork.Place(t.Context(),
+		objects.Pod("first-user").PersistentVolumeClaim("one").Build(),
+		objects.Pod("second-user").PersistentVolumeClaim("two").Build(),
+		objects.Pod("third-user").PersistentVolumeClaim("three").Build(),
+	)
+	must(t, err)
+	if placed[0].Node != "a" || placed[1].Node != "" || placed[2].Node == "" {
+		t.Errorf("placed %+v", placed)
+	}
+	claim := func(of *whatif.Cluster, name string) *v1.PersistentVolumeClaim {
+		return of.Get(objects.PersistentVolumeClaim(name).Build()).(*v1.PersistentVolumeClaim)
+	}
+	if claim(fork, "one").Spec.VolumeName != "disk" || claim(fork, "two").Spec.VolumeName != "" || claim(fork, "three").Spec.VolumeName == "" {
+		t.Errorf("claims have volumes %q, %q and %q", claim(fork, "one").Spec.VolumeName, claim(fork, "two").Spec.VolumeName, claim(fork, "three").Spec.VolumeName)
+	}
+	if got := nodesFor(t, fork.Fork(), objects.Pod("x").PersistentVolumeClaim("one").Build()); got != "a" {
+		t.Errorf("a pod with a bound claim fits %q, want a", got)
+	}
+	if diff := cmp.Diff(before, dump(t, cluster)); diff != "" || claim(cluster, "one").Spec.VolumeName != "" {
+		t.Errorf("the cluster has changed (-before +after):\n%s", diff)
+	}
+	if got := nodesFor(t, cluster, objects.Pod("x").PersistentVolumeClaim("two").Build()); got != "a" {
+		t.Errorf("the volume is taken in the cluster: %q", got)
+	}
+}
+
+// What devices a pod gets is known to the next one, and given back with the fork.
+func TestPlacingAllocatesDevices(t *testing.T) {
+	cluster := newCluster(t, whatif.Options{Objects: append(twoNodes(),
+		objects.DeviceClass("gpu"), objects.ResourceSlice("gpu.example.com", "b", "only"),
+		objects.ResourceClaim("one").Request("gpu", "gpu", 1).Build(), objects.ResourceClaim("two").Request("gpu", "gpu", 1).Build(),
+	)})
+	fork := cluster.Fork()
+	for range 2 { // the second time in a fork of its own
+		placed, err := fork.Place(t.Context(), objects.Pod("first-user").ResourceClaim("one").Build(), objects.Pod("second-user").ResourceClaim("two").Build())
+		must(t, err)
+		if placed[0].Node != "b" || placed[1].Node != "" {
+			t.Errorf("placed %+v", placed)
+		}
+		if got := nodesFor(t, cluster, objects.Pod("x").ResourceClaim("two").Build()); got != "b" {
+			t.Errorf("the device is taken in the cluster: %q", got)
+		}
+		fork = cluster.Fork()
+	}
 }

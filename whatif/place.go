@@ -82,6 +82,7 @@ func (r *replica) place(ctx context.Context, pod *v1.Pod) (Placement, error) {
 	if err != nil || reason != nil {
 		return Placement{Pod: pod, Reason: reason}, err
 	}
+	r.move(before.with(k, q.pod)) // plugins look it up
 	placed := *q.pod
 	placed.Spec.NodeName = node
 	if reason, err = q.bind(&placed, node); reason == nil && err == nil {

@@ -24,7 +24,8 @@ type Preemption struct {
 }
 
 // Preempt asks the PostFilter plugins of the pod's profile which pods would have to go for a pod to fit, as the scheduler does
-// when no node takes it. The fork does not change: to go on, remove the victims and place the pod.
+// when no node takes it. All nodes are searched, and of equally good
+// ones the first by name is chosen. The fork does not change: to go on, remove the victims and place the pod.
 func (c *Cluster) Preempt(ctx context.Context, pod *v1.Pod) (*Preemption, error) {
 	var preemption *Preemption
 	err := c.askAbout(ctx, "asking what pod %s would preempt", pod, func(q *question) (err error) {
@@ -55,9 +56,6 @@ func (q *question) preempt() (*Preemption, error) {
 	asked := q.shown
 	result, status := q.profile.RunPostFilterPlugins(q.ctx, q.state, q.pod, q.diagnosis.NodeToStatus)
 	q.tasks.run()
-	if status.IsError() {
-		return nil, status.AsError()
-	}
 	if result == nil || result.NominatingInfo == nil || result.NominatedNodeName == "" || !status.IsSuccess() {
 		q.diagnosis.PostFilterMsg = status.Message()
 		return &Preemption{Reason: q.fitError()}, nil

@@ -59,7 +59,7 @@ func newReplica(e *engine) (_ *replica, err error) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	r := &replica{
 		kinds: e.kinds, logger: e.options.Logger, shown: e.empty, informers: map[*kind]*informer.Informer{},
-		cache: cache.New(cache.Options{Clock: e.options.Clock, Logger: e.options.Logger}), snapshot: &cache.Snapshot{},
+		cache: cache.New(cache.Options{Clock: e.options.Clock, Logger: e.options.Logger, CurrentImages: true}), snapshot: &cache.Snapshot{},
 		nominator: queue.NewNominator(nil), cancel: cancel,
 	}
 	defer func() {
@@ -82,7 +82,7 @@ func newReplica(e *engine) (_ *replica, err error) {
 		Snapshot:  r.snapshot,
 		Nominator: r.nominator,
 		Managers:  runtime.Managers{DRA: r.devices, CSI: volumes, PodGroup: cache.NoPodGroups{}},
-		Execution: runtime.Execution{Clock: e.options.Clock, Go: r.tasks.add, Wait: doNotWait},
+		Execution: runtime.Execution{Clock: e.options.Clock, Exhaustive: true, Go: r.tasks.add, Wait: doNotWait},
 		Logger:    r.logger,
 	})
 	if err != nil {
@@ -251,6 +251,9 @@ func (r *replica) applyPod(c *change) error {
 		r.nominator.DeleteNominatedPodIfExists(before)
 	}
 	if assignedNow {
+		if other, err := r.cache.Pod(after); err == nil {
+			return fmt.Errorf("it has the UID of pod %s; remove the UID from a copy of a pod", klog.KObj(other))
+		}
 		errs = append(errs, r.cache.AddPod(after))
 	} else if after != nil && after.Status.NominatedNodeName != "" && r.profiles[after.Spec.SchedulerName] != nil {
 		info, _ := framework.NewPodInfo(after) // terms that don't parse are left out
