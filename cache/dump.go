@@ -29,7 +29,7 @@ type NodeDump struct {
 	// an entry has no node index and is in no snapshot.
 	HasNode bool `json:"hasNode"`
 	// Slot is -1 if HasNode is false.
-	Slot       int   `json:"slot"`
+	NodeIndex  int   `json:"nodeIndex"`
 	Generation int64 `json:"generation"`
 	// Requested sums up the requests of the pods. Its units are those of [framework.Resource], as Allocatable's are.
 	Requested   framework.Resource `json:"requested"`
@@ -73,7 +73,7 @@ func (c *Cache) dumpEntry(entry *nodeEntry) NodeDump {
 	dump := NodeDump{
 		Name:        entry.name,
 		HasNode:     entry.live(),
-		Slot:        entry.index,
+		NodeIndex:   entry.index,
 		Generation:  copied.GetGeneration(),
 		Requested:   plainResource(framework.View(copied).Requested()),
 		Allocatable: plainResource(framework.View(copied).Allocatable()),

@@ -38,7 +38,7 @@ func TestDump(t *testing.T) {
 		Counts: Counts{Nodes: 2, Pods: 3, AssumedPods: 1},
 		Nodes: []NodeDump{
 			{
-				Name: "b", HasNode: true, Slot: 0,
+				Name: "b", HasNode: true, NodeIndex: 0,
 				Requested:   framework.Resource{MilliCPU: 3000, ScalarResources: map[v1.ResourceName]int64{"example.com/foo": 2}},
 				Allocatable: framework.Resource{MilliCPU: 4000, AllowedPodNumber: 10},
 				Pods: []PodDump{
@@ -47,7 +47,7 @@ func TestDump(t *testing.T) {
 				},
 			},
 			{
-				Name: "gone", Slot: -1,
+				Name: "gone", NodeIndex: -1,
 				Pods: []PodDump{{PodReference: PodReference{"default", "orphan", "default/orphan"}}},
 			},
 		},

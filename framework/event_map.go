@@ -12,8 +12,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// EventMap says which plugins wait for which events: registered event to names of plugins. It is filled once, when
-// the plugins of a profile are built, and only read afterwards, by any number of goroutines. The index by which the queue
+// EventMap says which plugins wait for which events: registered event to names of plugins. It is filled once, by
+// runtime.NewFramework, when the plugins of a profile are built, and only read afterwards, by any number of goroutines. The index by which the queue
 // finds the pods to wake, the event maps of several profiles merged, and explanations are derived from it. Cached verdicts
 // do not depend on it.
 //
@@ -27,7 +27,7 @@ type EventMap map[fwk.ClusterEvent]sets.Set[string]
 // events distinguish: assigned ones, other unscheduled ones, and the waiting pod itself.
 func (m EventMap) Register(plugin string, events ...fwk.ClusterEvent) {
 	for _, event := range events {
-		for _, key := range Unroll(event) {
+		for _, key := range UnrollPodEvent(event) {
 			if m[key] == nil {
 				m[key] = sets.New[string]()
 			}
@@ -36,9 +36,9 @@ func (m EventMap) Register(plugin string, events ...fwk.ClusterEvent) {
 	}
 }
 
-// Unroll returns the [EventMap] keys for a registered event: the event without its label, or one for each kind of pod if
+// UnrollPodEvent returns the [EventMap] keys for a registered event: the event without its label, or one for each kind of pod if
 // the resource is Pod.
-func Unroll(event fwk.ClusterEvent) []fwk.ClusterEvent {
+func UnrollPodEvent(event fwk.ClusterEvent) []fwk.ClusterEvent {
 	event.CustomLabel = ""
 	if event.Resource != fwk.Pod {
 		return []fwk.ClusterEvent{event}

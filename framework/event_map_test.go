@@ -51,7 +51,7 @@ func TestUnroll(t *testing.T) {
 			event(fwk.AssignedPod, fwk.Add|fwk.Delete), event(fwk.UnscheduledPod, fwk.Add|fwk.Delete), event(fwk.TargetPod, fwk.Add|fwk.Delete)}},
 	}
 	for _, test := range tests {
-		if diff := cmp.Diff(test.want, framework.Unroll(test.event)); diff != "" {
+		if diff := cmp.Diff(test.want, framework.UnrollPodEvent(test.event)); diff != "" {
 			t.Errorf("Unroll(%v) (-want +got):\n%s", test.event, diff)
 		}
 	}

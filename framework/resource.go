@@ -117,3 +117,16 @@ func (r *Resource) GetAllowedPodNumber() int { return r.AllowedPodNumber }
 
 // GetScalarResources implements fwk.Resource. The map is not a copy.
 func (r *Resource) GetScalarResources() map[v1.ResourceName]int64 { return r.ScalarResources }
+
+// AmountOf returns how much of a resource a vector has: thousandths of a core, bytes or units. It does not count pods.
+func AmountOf(vector fwk.Resource, name v1.ResourceName) int64 {
+	switch name {
+	case v1.ResourceCPU:
+		return vector.GetMilliCPU()
+	case v1.ResourceMemory:
+		return vector.GetMemory()
+	case v1.ResourceEphemeralStorage:
+		return vector.GetEphemeralStorage()
+	}
+	return vector.GetScalarResources()[name]
+}

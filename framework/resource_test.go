@@ -139,6 +139,13 @@ func TestResourceGetters(t *testing.T) {
 	if diff := cmp.Diff([]int64{1000, 2, 3, 4, 5}, got); diff != "" {
 		t.Errorf("getters (-want +got):\n%s", diff)
 	}
+	var byName []int64
+	for _, name := range []v1.ResourceName{"cpu", "memory", "ephemeral-storage", "pods", "example.com/gpu", "example.com/other"} {
+		byName = append(byName, framework.AmountOf(r, name))
+	}
+	if diff := cmp.Diff([]int64{1000, 2, 3, 0, 5, 0}, byName); diff != "" {
+		t.Errorf("amounts by name (-want +got):\n%s", diff)
+	}
 }
 
 func TestResourceNames(t *testing.T) {

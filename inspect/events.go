@@ -86,7 +86,7 @@ func registeredEvents(source EventSource) []RegisteredEvent {
 			Resource: string(key.Resource),
 			Actions:  framework.ActionNames(key.ActionType),
 			Plugins: eventPlugins(source, source.EventMap()[key], func(event fwk.ClusterEvent) bool {
-				return slices.Contains(framework.Unroll(event), key)
+				return slices.Contains(framework.UnrollPodEvent(event), key)
 			}),
 			key: key,
 		})

@@ -102,24 +102,11 @@ func resourceDetails(about *subject, node fwk.NodeInfo, reasons []string) []stri
 		if !insufficient {
 			continue
 		}
-		wanted := amountOf(requested, name)
-		offered, taken := amountOf(node.GetAllocatable(), name), amountOf(node.GetRequested(), name)
+		wanted := framework.AmountOf(requested, v1.ResourceName(name))
+		offered, taken := framework.AmountOf(node.GetAllocatable(), v1.ResourceName(name)), framework.AmountOf(node.GetRequested(), v1.ResourceName(name))
 		details = append(details, shortage(name, wanted, max(offered-taken, 0), offered))
 	}
 	return details
-}
-
-// amountOf returns how much of a resource a vector has: thousandths of a core, bytes or units.
-func amountOf(vector fwk.Resource, name string) int64 {
-	switch v1.ResourceName(name) {
-	case v1.ResourceCPU:
-		return vector.GetMilliCPU()
-	case v1.ResourceMemory:
-		return vector.GetMemory()
-	case v1.ResourceEphemeralStorage:
-		return vector.GetEphemeralStorage()
-	}
-	return vector.GetScalarResources()[v1.ResourceName(name)]
 }
 
 // shortage says how much of a resource is asked for and free, exactly if the rounded amounts would be the same.

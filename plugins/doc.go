@@ -17,8 +17,8 @@
 //
 // Package preemption is no plugin, but what DefaultPreemption is made of, for plugins that preempt otherwise.
 //
-// Package devices, below dynamicresources, keeps what a scheduler knows of devices. A framework whose plugins are to place
-// pods with resource claims is built with a manager of it.
+// A framework that is built outside of package scheduler gets what DynamicResources and NodeVolumeLimits need from
+// [NewManagers].
 //
 // # Wrapping an in-tree plugin
 //

@@ -3,6 +3,9 @@
 
 package runtime
 
+// This file has what NewFramework (new_framework.go) calls where it fills the event map: it asks every plugin that can
+// reject a pod for its events, and registers them.
+
 import (
 	"context"
 	"errors"

@@ -90,7 +90,7 @@ func (s *Scheduler) finishBinding(ctx context.Context, a *attempt, permit *fwk.S
 
 // boundAs is what there is to say about a binding.
 func (s *Scheduler) boundAs(a *attempt) Binding {
-	now := s.options.Execution.Clock.Now()
+	now := s.clock.Now()
 	binding := Binding{
 		Pod:      a.pod,
 		Attempt:  a.info.Attempts,

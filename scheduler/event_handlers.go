@@ -117,8 +117,8 @@ func (s *Scheduler) objectHandler(name fwk.EventResource, actions fwk.ActionType
 
 // startTimer starts to measure the handling of an event. The function that it returns ends that and tells the observer.
 func (s *Scheduler) startTimer(event fwk.ClusterEvent) (stop func()) {
-	started := s.options.Execution.Clock.Now()
-	return func() { s.options.Observers.Scheduler.EventHandled(event, s.options.Execution.Clock.Since(started)) }
+	started := s.clock.Now()
+	return func() { s.options.Observers.Scheduler.EventHandled(event, s.clock.Since(started)) }
 }
 
 // typedHandler returns an informer's handler that calls typed functions. Objects of another type do not reach them;

@@ -76,7 +76,7 @@ func (s *Scheduler) recordRejectors(a *attempt, f *failure) {
 	info := a.info
 	info.UnschedulablePlugins, info.PendingPlugins = sets.New[string](), sets.New[string]()
 	info.GatingPlugin, info.GatingPluginEvents = "", nil
-	took := s.options.Execution.Clock.Since(a.started).Round(time.Microsecond)
+	took := s.clock.Since(a.started).Round(time.Microsecond)
 	if fit := f.fitError(); fit != nil {
 		info.UnschedulablePlugins = fit.Diagnosis.UnschedulablePlugins.Union(framework.DryRunRejectors(a.state))
 		info.PendingPlugins = fit.Diagnosis.PendingPlugins.Clone()
@@ -122,7 +122,7 @@ func (s *Scheduler) observed(a *attempt, f *failure) Failure {
 		Attempt:  a.info.Attempts,
 		Node:     a.node,
 		Status:   f.status,
-		Duration: s.options.Execution.Clock.Since(a.started),
+		Duration: s.clock.Since(a.started),
 	}
 	if fit := f.fitError(); fit != nil {
 		result.Diagnosis = &fit.Diagnosis

@@ -188,8 +188,8 @@ func (s *Scheduler) checkNodes(ctx context.Context, search *nodeSearch, candidat
 	if candidates.count == 0 {
 		return nil, nil
 	}
-	began := s.options.Execution.Clock.Now()
-	defer func() { search.profile.ObserveFilter(status.Code(), s.options.Execution.Clock.Since(began)) }()
+	began := s.clock.Now()
+	defer func() { search.profile.ObserveFilter(status.Code(), s.clock.Since(began)) }()
 	results := s.clearFilterResults(candidates.count)
 	var found atomic.Int64
 	var broken atomic.Pointer[fwk.Status]

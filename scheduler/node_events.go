@@ -25,15 +25,15 @@ func (s *Scheduler) nodeAdded(node *v1.Node) {
 }
 
 func (s *Scheduler) nodeUpdated(oldNode, newNode *v1.Node) {
-	started := s.options.Execution.Clock.Now()
+	started := s.clock.Now()
 	if err := s.cache.UpdateNode(newNode); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache UpdateNode failed", "node", klog.KObj(newNode))
 	}
-	caching := s.options.Execution.Clock.Since(started)
+	caching := s.clock.Since(started)
 	for _, event := range framework.NodeEvents(oldNode, newNode) {
-		started = s.options.Execution.Clock.Now()
+		started = s.clock.Now()
 		s.queue.Move(event, oldNode, newNode, nil)
-		s.options.Observers.Scheduler.EventHandled(event, caching+s.options.Execution.Clock.Since(started))
+		s.options.Observers.Scheduler.EventHandled(event, caching+s.clock.Since(started))
 	}
 }
 

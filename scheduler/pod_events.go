@@ -129,9 +129,9 @@ func (s *Scheduler) updateInQueue(oldPod, newPod *v1.Pod) {
 		}
 		return
 	}
-	queueing := s.options.Execution.Clock.Now()
+	queueing := s.clock.Now()
 	s.queue.Update(oldPod, newPod)
-	s.handledUpdate(oldPod, newPod, s.options.Execution.Clock.Since(queueing))
+	s.handledUpdate(oldPod, newPod, s.clock.Since(queueing))
 	nominated := oldPod.Status.NominatedNodeName
 	if nominated != "" && (nominated != newPod.Status.NominatedNodeName || requestsLess(oldPod, newPod)) {
 		s.nominationGone(oldPod)

@@ -21,7 +21,7 @@ func (s *Scheduler) patchStatus(ctx context.Context, pod *v1.Pod, condition *v1.
 	status := pod.Status.DeepCopy()
 	if condition != nil {
 		condition.ObservedGeneration = pod.Generation
-		apiwrite.SetCondition(status, *condition, s.options.Execution.Clock.Now())
+		apiwrite.SetCondition(status, *condition, s.clock.Now())
 	}
 	if node, ok := overrides(nomination); ok {
 		status.NominatedNodeName = node

@@ -96,7 +96,7 @@ func (s *Scheduler) schedule(ctx context.Context, info *framework.QueuedPodInfo)
 		pod:     info.Pod,
 		profile: profile,
 		state:   framework.NewCycleState(),
-		started: s.options.Execution.Clock.Now(),
+		started: s.clock.Now(),
 
 		identity: identityOf(info.Pod),
 	}
@@ -153,7 +153,7 @@ func (s *Scheduler) schedulingCycle(ctx context.Context, a *attempt) *failure {
 	}
 	node, f := s.findNode(ctx, a)
 	s.restore(a)
-	s.options.Observers.Scheduler.SearchEnded(a.info.Pod, s.options.Execution.Clock.Since(a.started))
+	s.options.Observers.Scheduler.SearchEnded(a.info.Pod, s.clock.Since(a.started))
 	if f != nil {
 		return f
 	}

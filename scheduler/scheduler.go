@@ -15,6 +15,7 @@ import (
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
@@ -40,6 +41,7 @@ type Scheduler struct {
 	nodes     listersv1.NodeLister
 	handlers  []handlerRegistration
 
+	clock          clock.WithDelayedExecution
 	calls          *runtime.Calls
 	watchdog       watchdog
 	bindingLimiter *bindingLimiter // for bindings; nil if Execution.Go starts them
@@ -67,6 +69,7 @@ func New(ctx context.Context, options Options) (*Scheduler, error) {
 		snapshot: &cache.Snapshot{},
 		pods:     options.Informers.Core().V1().Pods().Lister(),
 		nodes:    options.Informers.Core().V1().Nodes().Lister(),
+		clock:    options.Execution.Clock,
 		calls:    options.Execution.Calls,
 		random:   rand.New(rand.NewPCG(options.Execution.Seed, 0)),
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	columnGPUs = "gpu.example.com"
-	servedGPU  = v1.ResourceName("example.com/gpu")
+	gpuDriver = "gpu.example.com"
+	servedGPU = v1.ResourceName("example.com/gpu")
 )
 
 // device returns a claim, slice, class or rule, which is new, or replaces the one of its name.
@@ -48,7 +48,7 @@ func (c *comparison) deviceSlice() *resourceapi.ResourceSlice {
 	name := fmt.Sprintf("n%d", r.IntN(14))
 	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "gpu-" + name}}
 	slice.Spec = resourceapi.ResourceSliceSpec{
-		Driver: columnGPUs, NodeName: &name, Pool: resourceapi.ResourcePool{Name: "gpu-" + name, Generation: 1, ResourceSliceCount: 1},
+		Driver: gpuDriver, NodeName: &name, Pool: resourceapi.ResourcePool{Name: "gpu-" + name, Generation: 1, ResourceSliceCount: 1},
 	}
 	if r.IntN(6) == 0 {
 		slice.Name, slice.Spec.Pool.Name, slice.Spec.NodeName = "gpu-zone", "gpu-zone", nil
@@ -94,7 +94,7 @@ func (c *comparison) deviceClaim() *resourceapi.ResourceClaim {
 			MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{c.someZone()[v1.LabelTopologyZone]}}},
 		}}}}
 		claim.Status.Allocation.Devices.Results = []resourceapi.DeviceRequestAllocationResult{
-			{Request: "r", Driver: columnGPUs, Pool: fmt.Sprintf("gpu-n%d", r.IntN(14)), Device: fmt.Sprintf("gpu-%d", r.IntN(4))},
+			{Request: "r", Driver: gpuDriver, Pool: fmt.Sprintf("gpu-n%d", r.IntN(14)), Device: fmt.Sprintf("gpu-%d", r.IntN(4))},
 		}
 		for range r.IntN(3) {
 			claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: "x", UID: "x"})

@@ -194,14 +194,14 @@ func (c *comparison) object() apiruntime.Object {
 }
 
 const (
-	columnDriver = "csi.example.com"
-	diskDriver   = "pd.csi.storage.gke.io" // has taken volumes of diskPlugin over
-	diskPlugin   = "kubernetes.io/gce-pd"
+	csiDriver  = "csi.example.com"
+	diskDriver = "pd.csi.storage.gke.io" // has taken volumes of diskPlugin over
+	diskPlugin = "kubernetes.io/gce-pd"
 	// claimCount is how many claims a namespace has, and volumeCount how many volumes there are for all of them.
 	claimCount, volumeCount = 4, 8
 )
 
-func (c *comparison) someDriver() string { return []string{columnDriver, diskDriver}[c.random.IntN(2)] }
+func (c *comparison) someDriver() string { return []string{csiDriver, diskDriver}[c.random.IntN(2)] }
 
 func (c *comparison) someNamespace() string { return []string{"default", "shop"}[c.random.IntN(2)] }
 
@@ -226,7 +226,7 @@ func (c *comparison) csiNode() *storagev1.CSINode {
 	if r.IntN(2) == 0 {
 		node.Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: "kubernetes.io/cinder," + diskPlugin}
 	}
-	for _, name := range []string{columnDriver, diskDriver} {
+	for _, name := range []string{csiDriver, diskDriver} {
 		driver := storagev1.CSINodeDriver{Name: name, NodeID: node.Name}
 		if r.IntN(3) > 0 {
 			driver.Allocatable = &storagev1.VolumeNodeResources{Count: ptr.To(1 + r.Int32N(3))}
@@ -242,7 +242,7 @@ func (c *comparison) storageClass() *storagev1.StorageClass {
 	r := c.random
 	class := &storagev1.StorageClass{
 		ObjectMeta:  metav1.ObjectMeta{Name: []string{"on-demand", "local"}[r.IntN(2)]},
-		Provisioner: []string{columnDriver, columnDriver, diskDriver, diskPlugin}[r.IntN(4)], VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
+		Provisioner: []string{csiDriver, csiDriver, diskDriver, diskPlugin}[r.IntN(4)], VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
 	}
 	if class.Name == "local" {
 		class.Provisioner = "kubernetes.io/no-provisioner"
@@ -274,7 +274,7 @@ func (c *comparison) volume() *v1.PersistentVolume {
 	case 0:
 		volume.Spec.GCEPersistentDisk = &v1.GCEPersistentDiskVolumeSource{PDName: fmt.Sprintf("disk-%d", r.IntN(3))}
 	case 1: // the disk of another one too
-		volume.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: columnDriver, VolumeHandle: "shared"}
+		volume.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: csiDriver, VolumeHandle: "shared"}
 	default:
 		volume.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: c.someDriver(), VolumeHandle: volume.Name}
 	}

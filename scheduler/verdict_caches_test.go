@@ -33,9 +33,9 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// decisions is how many decisions each history has; COLUMN_DECISIONS asks for more, and SEED for other histories.
+// decisions is how many decisions each history has; VERDICT_DECISIONS asks for more, and SEED for other histories.
 func decisions(t *testing.T) int {
-	return number(t, "COLUMN_DECISIONS", 6000)
+	return number(t, "VERDICT_DECISIONS", 6000)
 }
 
 func number(t *testing.T, name string, byDefault int) int {

@@ -74,7 +74,7 @@ func (s *Scheduler) watchSchedulingCycles(ctx context.Context) {
 		return
 	}
 	for {
-		timer := s.options.Execution.Clock.NewTimer(limit / 4)
+		timer := s.clock.NewTimer(limit / 4)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -82,7 +82,7 @@ func (s *Scheduler) watchSchedulingCycles(ctx context.Context) {
 		case <-timer.C():
 		}
 		cycle := s.watchdog.current.Load()
-		if cycle == nil || cycle.stuck.Load() != nil || s.options.Execution.Clock.Since(cycle.started) < limit {
+		if cycle == nil || cycle.stuck.Load() != nil || s.clock.Since(cycle.started) < limit {
 			continue
 		}
 		calls := s.callsOfCycle(cycle)

@@ -17,7 +17,7 @@ const (
 	WhatAttempt What = "attempt"
 	// WhatBound is a pod that got a node.
 	WhatBound What = "bound"
-	// WhatRejected is an attempt that failed, or a pod that a gate stopped; Plugin has the plugins that rejected it,
+	// WhatRejected is an attempt that failed, or a pod that a PreEnqueue plugin stopped; Plugin has the plugins that rejected it,
 	// separated by commas, and is empty after an error.
 	WhatRejected What = "rejected"
 	// WhatWoken is a pod that an event made ready to be tried again; Queue says how soon.

@@ -24,8 +24,8 @@ type pairBalance struct {
 func newPairBalance(node fwk.NodeInfo, resources []noderesources.WeightedResource, pair noderesources.Pair) pairBalance {
 	var b pairBalance
 	for i, place := range pair {
-		b.taken[i] = noderesources.Amount(framework.View(node).Requested(), resources[place].Name)
-		b.allocatable[i] = noderesources.Amount(framework.View(node).Allocatable(), resources[place].Name)
+		b.taken[i] = framework.AmountOf(framework.View(node).Requested(), resources[place].Name)
+		b.allocatable[i] = framework.AmountOf(framework.View(node).Allocatable(), resources[place].Name)
 		b.partial = b.partial || b.allocatable[i] == 0
 	}
 	b.before = b.with([2]int64{})

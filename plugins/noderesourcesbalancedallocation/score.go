@@ -54,7 +54,7 @@ func (pl *plugin) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 	before, after := buffer[:0:expectedResources], buffer[expectedResources:expectedResources]
 	for i := range pl.resources {
 		resource, requested := &pl.resources[i], request.amounts[i]
-		allocatable, allocated := resource.Allocatable(nodeInfo, requested), noderesources.Amount(framework.View(nodeInfo).Requested(), resource.Name)
+		allocatable, allocated := resource.Allocatable(nodeInfo, requested), framework.AmountOf(framework.View(nodeInfo).Requested(), resource.Name)
 		if allocatable == 0 {
 			count := request.served.On(ctx, nodeInfo.Node(), i)
 			allocatable, allocated = count.Devices, count.Allocated

@@ -29,7 +29,7 @@ func newPairShares(node fwk.NodeInfo, resources []noderesources.WeightedResource
 	var s pairShares
 	for i, place := range pair {
 		resource := &resources[place]
-		s.allocatable[i] = noderesources.Amount(framework.View(node).Allocatable(), resource.Name)
+		s.allocatable[i] = framework.AmountOf(framework.View(node).Allocatable(), resource.Name)
 		s.free[i] = s.allocatable[i] - taken(resource, node)
 		s.odd = s.odd || s.allocatable[i] <= 0 || s.allocatable[i] >= exactShares
 	}

@@ -107,7 +107,7 @@ func (pl *plugin) scoredAmounts(pod *v1.Pod) []int64 {
 // taken returns what the pods on a node count, with the defaults where they apply.
 func taken(resource *noderesources.WeightedResource, nodeInfo fwk.NodeInfo) int64 {
 	if resource.IsComputeResource() {
-		return noderesources.Amount(framework.View(nodeInfo).NonZeroRequested(), resource.Name)
+		return framework.AmountOf(framework.View(nodeInfo).NonZeroRequested(), resource.Name)
 	}
-	return noderesources.Amount(framework.View(nodeInfo).Requested(), resource.Name)
+	return framework.AmountOf(framework.View(nodeInfo).Requested(), resource.Name)
 }

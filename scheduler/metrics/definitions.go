@@ -41,7 +41,7 @@ const prefix = "scheduler_"
 const claimCreates = "dynamic_resource_allocation_resourceclaim_creates_total"
 
 // Definitions returns the definitions of all metrics of this package, sorted by name. Names, kinds, labels, buckets and
-// stability levels are those of kube-scheduler, but for scheduler_columns_bytes, which is about what only Rouse has.
+// stability levels are those of kube-scheduler, but for scheduler_verdict_cache_bytes, which is about what only Rouse has.
 func Definitions() []Definition {
 	all := slices.Concat(attemptDefinitions(), queueDefinitions(), frameworkDefinitions(), pluginDefinitions(), deviceDefinitions())
 	slices.SortFunc(all, func(a, b Definition) int {
@@ -154,7 +154,7 @@ func frameworkDefinitions() []Definition {
 			Buckets: exponential(0.001, 2, 15), Stability: basemetrics.BETA,
 			Help: "How long a pod waited for permission to be bound.",
 		}, {
-			Name: prefix + "columns_bytes", Kind: Gauge, Labels: []string{"profile"},
+			Name: prefix + "verdict_cache_bytes", Kind: Gauge, Labels: []string{"profile"},
 			Stability: basemetrics.ALPHA,
 			Help:      "Memory that verdicts and scores of plugins take, which are kept until nodes change.",
 		}, {

@@ -19,7 +19,6 @@ import (
 const expected = `
 dynamic_resource_allocation_resourceclaim_creates_total counter {status,admin_access,owner_api_group,owner_api_kind} ALPHA
 cache_size gauge {type} ALPHA
-columns_bytes gauge {profile} ALPHA
 dra_bindingconditions_allocations_total counter {profile,driver,status} ALPHA
 dra_bindingconditions_wait_duration_seconds histogram {profile,driver,status} (0.1,2,14) ALPHA
 event_handling_duration_seconds histogram {event} (0.0001,2,12) ALPHA
@@ -46,6 +45,7 @@ schedule_attempts_total counter {result,profile} STABLE
 scheduling_algorithm_duration_seconds histogram {} (0.001,2,15) BETA
 scheduling_attempt_duration_seconds histogram {result,profile} (0.001,2,15) STABLE
 unschedulable_pods gauge {plugin,profile} BETA
+verdict_cache_bytes gauge {profile} ALPHA
 volume_scheduling_stage_error_total counter {operation} ALPHA
 `
 

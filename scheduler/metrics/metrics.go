@@ -75,7 +75,7 @@ type recorder struct {
 	evaluations        *counters
 	permitWaits        *histograms
 	goroutines         *gauges
-	columns            *gauges
+	verdictCaches      *gauges
 
 	preemptions       *pinned[basemetrics.CounterMetric]
 	victims           *pinned[basemetrics.ObserverMetric]
@@ -132,7 +132,7 @@ func (m *recorder) register(r *registration) {
 	m.evaluations = r.counters("plugin_evaluation_total")
 	m.permitWaits = r.histograms("permit_wait_duration_seconds")
 	m.goroutines = r.gauges("goroutines")
-	m.columns = r.gauges("columns_bytes")
+	m.verdictCaches = r.gauges("verdict_cache_bytes")
 	m.preemptions = r.counters("preemption_attempts_total").series.pin(labels{})
 	m.victims = r.histograms("preemption_victims").series.pin(labels{})
 	m.evictions = r.counters("preemption_goroutines_execution_total")

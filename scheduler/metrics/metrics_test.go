@@ -173,7 +173,7 @@ func TestWhatIsMeasured(t *testing.T) {
 			m.PluginEvaluations("P", runtime.MethodScore, profile)
 		}, []string{"P Filter default-scheduler: 2", "P Score default-scheduler: 0"}},
 		{"permit_wait_duration_seconds", func(m *metrics.Recorder) { m.PermitWait("Unschedulable", time.Second) }, []string{"Unschedulable: 1 in 1"}},
-		{"columns_bytes", func(m *metrics.Recorder) {
+		{"verdict_cache_bytes", func(m *metrics.Recorder) {
 			m.VerdictCacheBytes("p", 7)
 			m.VerdictCacheBytes("p", 5)
 		}, []string{"p: 5"}},

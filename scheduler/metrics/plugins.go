@@ -45,7 +45,7 @@ func (m *recorder) Goroutines(operation string, change int) {
 
 // VerdictCacheBytes implements runtime.VerdictCacheMetrics.
 func (m *recorder) VerdictCacheBytes(profile string, bytes int) {
-	m.columns.of(labels{profile}).set(bytes)
+	m.verdictCaches.of(labels{profile}).set(bytes)
 }
 
 // PreemptionAttempted implements preemption.Metrics.

@@ -24,9 +24,9 @@ import (
 type BindingWatch struct {
 	tb testing.TB
 
-	mu     sync.Mutex
-	nodes  map[types.UID]string // of every pod ever seen bound
-	faults []string             // what must not be: a pod whose node changed
+	mu         sync.Mutex
+	nodes      map[types.UID]string // of every pod ever seen bound
+	violations []string             // what must not be: a pod whose node changed
 }
 
 // WatchBindings starts to follow the pods. It stops when the test ends.
@@ -57,7 +57,7 @@ func (w *BindingWatch) saw(object any) {
 	defer w.mu.Unlock()
 	before, bound := w.nodes[pod.UID]
 	if bound && before != pod.Spec.NodeName {
-		w.faults = append(w.faults, fmt.Sprintf("pod %s was on node %q, and is on %q", pod.Name, before, pod.Spec.NodeName))
+		w.violations = append(w.violations, fmt.Sprintf("pod %s was on node %q, and is on %q", pod.Name, before, pod.Spec.NodeName))
 	}
 	if pod.Spec.NodeName != "" {
 		w.nodes[pod.UID] = pod.Spec.NodeName
@@ -88,8 +88,8 @@ func (w *BindingWatch) WaitBound(ctx context.Context, count int, limit time.Dura
 func (w *BindingWatch) Check(ctx context.Context, client clientset.Interface, record *Record, wentDown bool) {
 	w.tb.Helper()
 	w.mu.Lock()
-	for _, fault := range w.faults {
-		w.tb.Error(fault)
+	for _, violation := range w.violations {
+		w.tb.Error(violation)
 	}
 	w.mu.Unlock()
 	pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
@@ -115,8 +115,8 @@ func (w *BindingWatch) Check(ctx context.Context, client clientset.Interface, re
 	}
 	for i := range nodes.Items {
 		node := &nodes.Items[i]
-		for _, fault := range overCapacity(node, onNode[node.Name]) {
-			w.tb.Error(fault)
+		for _, violation := range overCapacity(node, onNode[node.Name]) {
+			w.tb.Error(violation)
 		}
 		delete(onNode, node.Name)
 	}
@@ -137,7 +137,7 @@ func overCapacity(node *v1.Node, pods []*v1.Pod) []string {
 			}
 		}
 	}
-	var names, faults []string
+	var names, violations []string
 	for _, pod := range pods {
 		names = append(names, pod.Name)
 	}
@@ -146,9 +146,9 @@ func overCapacity(node *v1.Node, pods []*v1.Pod) []string {
 			continue // by devices, whose use is looked at elsewhere
 		}
 		if has := node.Status.Allocatable[name]; sum.Cmp(has) > 0 {
-			faults = append(faults, fmt.Sprintf("%s of node %s: the pods on it ask for %s, it has %s: %s",
+			violations = append(violations, fmt.Sprintf("%s of node %s: the pods on it ask for %s, it has %s: %s",
 				name, node.Name, &sum, &has, strings.Join(names, " ")))
 		}
 	}
-	return faults
+	return violations
 }

@@ -26,9 +26,9 @@ type DeviceWatch struct {
 	// counters are what there is of each, and capacity what the devices have that several claims may share.
 	counters, capacity map[amountKey]int64
 
-	mu     sync.Mutex
-	claims map[string]*resourceapi.ResourceClaim
-	faults []string
+	mu         sync.Mutex
+	claims     map[string]*resourceapi.ResourceClaim
+	violations []string
 	// states counts the states of the claims that were looked at, inUse is the largest number of devices seen in use at a time.
 	states, inUse int
 }
@@ -129,12 +129,12 @@ func (w *DeviceWatch) check() {
 			key := deviceKey{result.Driver, result.Pool, result.Device}
 			device := w.devices[key]
 			if device == nil {
-				w.fault("claim %s has %v, which does not exist", name, key)
+				w.violation("claim %s has %v, which does not exist", name, key)
 				continue
 			}
 			other, inUse := users[key]
 			if inUse && !ptr.Deref(device.AllowMultipleAllocations, false) {
-				w.fault("%v is in use by the claims %s and %s", key, min(name, other), max(name, other))
+				w.violation("%v is in use by the claims %s and %s", key, min(name, other), max(name, other))
 			}
 			users[key] = name
 			for amount, quantity := range result.ConsumedCapacity {
@@ -155,15 +155,15 @@ func (w *DeviceWatch) check() {
 func (w *DeviceWatch) compare(what string, taken, there map[amountKey]int64) {
 	for key, amount := range taken {
 		if amount > there[key] {
-			w.fault("%s %v: %d of %d are in use", what, key, amount, there[key])
+			w.violation("%s %v: %d of %d are in use", what, key, amount, there[key])
 		}
 	}
 }
 
-// fault notes what must not be, once.
-func (w *DeviceWatch) fault(format string, arguments ...any) {
-	if text := fmt.Sprintf(format, arguments...); !slices.Contains(w.faults, text) {
-		w.faults = append(w.faults, text)
+// violation notes what must not be, once.
+func (w *DeviceWatch) violation(format string, arguments ...any) {
+	if text := fmt.Sprintf(format, arguments...); !slices.Contains(w.violations, text) {
+		w.violations = append(w.violations, text)
 	}
 }
 
@@ -173,8 +173,8 @@ func (w *DeviceWatch) Report(tb testing.TB) (states, inUse int) {
 	tb.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, fault := range w.faults {
-		tb.Error(fault)
+	for _, violation := range w.violations {
+		tb.Error(violation)
 	}
 	return w.states, w.inUse
 }

@@ -49,24 +49,10 @@ func (w *WeightedResource) Allocatable(nodeInfo fwk.NodeInfo, requested int64) i
 	if w.scalar && requested == 0 {
 		return 0
 	}
-	return Amount(framework.View(nodeInfo).Allocatable(), w.Name)
+	return framework.AmountOf(framework.View(nodeInfo).Allocatable(), w.Name)
 }
 
 // IsComputeResource reports whether the resource is CPU or memory.
 func (w *WeightedResource) IsComputeResource() bool {
 	return w.Name == v1.ResourceCPU || w.Name == v1.ResourceMemory
-}
-
-// Amount returns one element of a resource vector.
-func Amount(vector fwk.Resource, name v1.ResourceName) int64 {
-	switch name {
-	case v1.ResourceCPU:
-		return vector.GetMilliCPU()
-	case v1.ResourceMemory:
-		return vector.GetMemory()
-	case v1.ResourceEphemeralStorage:
-		return vector.GetEphemeralStorage()
-	default:
-		return vector.GetScalarResources()[name]
-	}
 }
