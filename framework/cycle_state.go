@@ -4,7 +4,9 @@
 package framework
 
 import (
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -17,7 +19,13 @@ var _ fwk.CycleState = &CycleState{}
 // safe for concurrent use, and reading is cheap while many nodes are filtered in parallel; the skip sets are written by
 // the runtime between extension points only.
 type CycleState struct {
-	entries sync.Map // fwk.StateKey to fwk.StateData
+	// entries are appended under mu and then never change, so that those up to count are read without it; the last one of a
+	// key counts. What does not fit comes into rest, where it takes the place of what entries says.
+	mu      sync.Mutex
+	count   atomic.Int32
+	entries [stateEntries]stateEntry
+	spilled atomic.Bool
+	rest    sync.Map // fwk.StateKey to stateEntry
 
 	recordMetrics   bool
 	skipPostFilter  bool
@@ -27,23 +35,88 @@ type CycleState struct {
 	parallelPreBind sets.Set[string]
 }
 
+// stateEntries is room for what the default plugins write in an attempt.
+const stateEntries = 24
+
+type stateEntry struct {
+	key     fwk.StateKey
+	data    fwk.StateData
+	deleted bool
+}
+
+// lookup returns the entry of a key, which may be deleted.
+func (s *CycleState) lookup(key fwk.StateKey) (entry stateEntry, ok bool) {
+	if s.spilled.Load() {
+		if found, ok := s.rest.Load(key); ok {
+			return found.(stateEntry), true
+		}
+	}
+	for i := s.count.Load() - 1; i >= 0; i-- {
+		if s.entries[i].key == key {
+			return s.entries[i], true
+		}
+	}
+	return stateEntry{}, false
+}
+
+func (s *CycleState) put(entry stateEntry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if next := s.count.Load(); next < stateEntries {
+		s.entries[next] = entry
+		s.count.Store(next + 1)
+		return
+	}
+	s.rest.Store(entry.key, entry)
+	s.spilled.Store(true)
+}
+
+// each visits what there is of all keys.
+func (s *CycleState) each(visit func(fwk.StateKey, fwk.StateData)) {
+	count := s.count.Load()
+	for i := range s.entries[:count] {
+		entry := &s.entries[i]
+		replaced := slices.ContainsFunc(s.entries[i+1:count], func(later stateEntry) bool { return later.key == entry.key })
+		if replaced || entry.deleted {
+			continue
+		}
+		if s.spilled.Load() {
+			if _, found := s.rest.Load(entry.key); found {
+				continue
+			}
+		}
+		visit(entry.key, entry.data)
+	}
+	s.rest.Range(func(_, value any) bool {
+		if entry := value.(stateEntry); !entry.deleted {
+			visit(entry.key, entry.data)
+		}
+		return true
+	})
+}
+
 // NewCycleState returns an empty state.
 func NewCycleState() *CycleState { return &CycleState{} }
 
 // Read implements fwk.CycleState; an absent key gives fwk.ErrNotFound.
 func (s *CycleState) Read(key fwk.StateKey) (fwk.StateData, error) {
-	if data, ok := s.entries.Load(key); ok {
-		typed, _ := data.(fwk.StateData) // nil may be stored
-		return typed, nil
+	if entry, ok := s.lookup(key); ok && !entry.deleted {
+		return entry.data, nil // nil may be stored
 	}
 	return nil, fwk.ErrNotFound
 }
 
 // Write implements fwk.CycleState.
-func (s *CycleState) Write(key fwk.StateKey, data fwk.StateData) { s.entries.Store(key, data) }
+func (s *CycleState) Write(key fwk.StateKey, data fwk.StateData) {
+	s.put(stateEntry{key: key, data: data})
+}
 
 // Delete implements fwk.CycleState.
-func (s *CycleState) Delete(key fwk.StateKey) { s.entries.Delete(key) }
+func (s *CycleState) Delete(key fwk.StateKey) {
+	if _, ok := s.lookup(key); ok {
+		s.put(stateEntry{key: key, deleted: true})
+	}
+}
 
 // Clone implements fwk.CycleState: every entry is cloned by its own Clone, the skip sets are shared. The clone of a
 // nil state is nil.
@@ -59,12 +132,11 @@ func (s *CycleState) Clone() fwk.CycleState {
 		skipPreBind:     s.skipPreBind,
 		parallelPreBind: s.parallelPreBind,
 	}
-	s.entries.Range(func(key, data any) bool {
-		if typed, ok := data.(fwk.StateData); ok {
-			data = typed.Clone()
+	s.each(func(key fwk.StateKey, data fwk.StateData) {
+		if data != nil {
+			data = data.Clone()
 		}
-		clone.entries.Store(key, data)
-		return true
+		clone.put(stateEntry{key: key, data: data})
 	})
 	return clone
 }

@@ -5,6 +5,7 @@ package framework_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"testing"
@@ -55,6 +56,38 @@ func TestCycleStateEntries(t *testing.T) {
 	state.Write("none", nil)
 	if data, err := state.Clone().Read("none"); data != nil || err != nil {
 		t.Errorf("Read of a nil entry = %v, %v, want nil and no error", data, err)
+	}
+}
+
+// Entries that are written, deleted and cloned at random are those of a map, however many there are.
+func TestCycleStateAgainstMap(t *testing.T) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		var state fwk.CycleState = framework.NewCycleState()
+		model := map[fwk.StateKey]int{}
+		for step := range 200 {
+			key := fwk.StateKey(strconv.Itoa(random.IntN(40)))
+			switch random.IntN(5) {
+			case 0:
+				state.Delete(key)
+				delete(model, key)
+			case 1:
+				if random.IntN(10) == 0 {
+					state = state.Clone()
+				}
+			default:
+				state.Write(key, &number{step})
+				model[key] = step
+			}
+			for k := range 40 {
+				key := fwk.StateKey(strconv.Itoa(k))
+				data, err := state.Read(key)
+				want, ok := model[key]
+				if ok && (err != nil || data.(*number).value != want) || !ok && !errors.Is(err, fwk.ErrNotFound) {
+					t.Fatalf("seed %d, step %d: Read(%s) = %v, %v, want %d (%t)", seed, step, key, data, err, want, ok)
+				}
+			}
+		}
 	}
 }
 

@@ -23,14 +23,14 @@ import (
 
 // servedResources returns the extended resources that a pod asks for, if a device class serves one of them; otherwise nil.
 func (pl *plugin) servedResources(pod *v1.Pod) map[v1.ResourceName]int64 {
-	if pl.resolver == nil || !mentionsExtended(pod) {
+	if pl.resolver == nil || !mentions(pod, pl.serves) {
 		return nil
 	}
 	requested, served := map[v1.ResourceName]int64{}, false
 	for name, quantity := range noderesources.Request(pod).ScalarResources {
 		if quantity != 0 && framework.IsDRAExtendedResourceName(name) {
 			requested[name] = quantity
-			served = served || pl.resolver.GetDeviceClass(name) != nil
+			served = served || pl.serves(name)
 		}
 	}
 	if !served {
@@ -39,23 +39,44 @@ func (pl *plugin) servedResources(pod *v1.Pod) map[v1.ResourceName]int64 {
 	return requested
 }
 
-// mentionsExtended reports whether a pod may ask for an extended resource: most ask for none, and pay no more than this.
+// serves reports whether a device class serves a resource.
+func (pl *plugin) serves(name v1.ResourceName) bool {
+	return isExtended(name) && pl.resolver.GetDeviceClass(name) != nil && framework.IsDRAExtendedResourceName(name)
+}
+
+// isExtended reports whether a resource may be an extended one.
+func isExtended(name v1.ResourceName) bool { return strings.Contains(string(name), "/") }
+
+// mentionsExtended reports whether a pod may ask for an extended resource.
 func mentionsExtended(pod *v1.Pod) bool {
-	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+	return mentions(pod, isExtended) || pod.Spec.Resources != nil
+}
+
+// mentions reports whether a pod asks, somewhere, for a resource of a kind: most ask for none that devices serve, and pay no
+// more than this.
+func mentions(pod *v1.Pod, is func(v1.ResourceName) bool) bool {
+	for _, containers := range [...][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
 			for name := range containers[i].Resources.Requests {
-				if strings.Contains(string(name), "/") {
+				if is(name) {
 					return true
 				}
 			}
 		}
 	}
 	for name := range pod.Spec.Overhead {
-		if strings.Contains(string(name), "/") {
+		if is(name) {
 			return true
 		}
 	}
-	return pod.Spec.Resources != nil
+	if pod.Spec.Resources != nil {
+		for name := range pod.Spec.Resources.Requests {
+			if is(name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // findExtendedClaim returns the claim for the extended resources of a pod: one that is left from an earlier attempt, or

@@ -110,6 +110,9 @@ type plugin struct {
 
 	filterTimeout, bindingTimeout time.Duration
 	noClaims                      *podState
+	// skip and skipPreBind are what pods without claims get; they don't change.
+	skip        *fwk.Status
+	skipPreBind *fwk.PreBindPreFlightResult
 	// cannotAllocate is why nodes are rejected that do not have the devices.
 	cannotAllocate *fwk.Status
 }
@@ -124,7 +127,11 @@ func New(_ context.Context, object apiruntime.Object, handle fwk.Handle) (fwk.Pl
 	if err := profiles.ValidateArgs(Name, nil, args).ToAggregate(); err != nil {
 		return nil, err
 	}
-	pl := &plugin{metrics: metricsOf(handle), clock: clock.RealClock{}, wait: framework.WaitOn(clock.RealClock{}), noClaims: &podState{}, cannotAllocate: rejected(reasonCannotAllocate)}
+	pl := &plugin{
+		metrics: metricsOf(handle), clock: clock.RealClock{}, wait: framework.WaitOn(clock.RealClock{}),
+		noClaims: &podState{}, cannotAllocate: rejected(reasonCannotAllocate),
+		skip: fwk.NewStatus(fwk.Skip).WithPlugin(Name), skipPreBind: &fwk.PreBindPreFlightResult{AllowParallel: true},
+	}
 	if args.FilterTimeout != nil {
 		pl.filterTimeout = args.FilterTimeout.Duration
 	}

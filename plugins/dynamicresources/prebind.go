@@ -27,7 +27,7 @@ func (pl *plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *v
 		return nil, fwk.AsStatus(err)
 	}
 	if len(s.claims) == 0 {
-		return &fwk.PreBindPreFlightResult{AllowParallel: true}, fwk.NewStatus(fwk.Skip)
+		return pl.skipPreBind, pl.skip
 	}
 	return &fwk.PreBindPreFlightResult{AllowParallel: true}, nil
 }

@@ -23,7 +23,7 @@ func (pl *plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 	requested := pl.servedResources(pod)
 	if len(pod.Spec.ResourceClaims) == 0 && len(requested) == 0 {
 		state.Write(stateKey, pl.noClaims)
-		return nil, fwk.NewStatus(fwk.Skip)
+		return nil, pl.skip
 	}
 	s := &podState{}
 	state.Write(stateKey, s)

@@ -21,7 +21,7 @@ import (
 const (
 	dynamicResources = "DynamicResources"
 	// devicePods is how many pods are tried in a cluster with devices.
-	devicePods = 36
+	devicePods = 40
 )
 
 // deviceHistory returns a cluster with devices, and pods that come one after the other while claims, slices, classes and
