@@ -464,3 +464,31 @@ func TestResourceOnTheNodeBesideClaims(t *testing.T) {
 		}
 	})
 }
+
+// lateClaims knows a claim that was created only from some time on.
+type lateClaims struct {
+	fwk.ResourceClaimTracker
+	from time.Time
+}
+
+func (c lateClaims) AssumeClaimAfterAPICall(claim *resourceapi.ResourceClaim) error {
+	if time.Now().Before(c.from) {
+		return apierrors.NewNotFound(resourceapi.Resource("resourceclaims"), claim.Name)
+	}
+	return nil
+}
+
+// The claim for extended resources that a pod gets when it is bound may reach the informer a little later. The binding goes on
+// as soon as it has.
+func TestBindingGoesOnWhenTheNewClaimIsKnown(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		created := time.Now()
+		w.claims = lateClaims{from: created.Add(15 * time.Millisecond)}
+		if err := w.show(t.Context(), &podClaim{claim: gpuClaim("new"), index: -1}); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(created); waited > 50*time.Millisecond {
+			t.Errorf("the claim was known after 15 ms, and the binding went on after %v", waited)
+		}
+	})
+}

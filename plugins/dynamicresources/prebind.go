@@ -164,7 +164,7 @@ func sameDevices(written, wanted *resourceapi.AllocationResult) bool {
 
 const (
 	// showEvery is how often the manager is asked whether it knows a claim that was just created, and showFor how long.
-	showEvery = time.Second
+	showEvery = 10 * time.Millisecond
 	showFor   = 2 * time.Minute
 )
 
