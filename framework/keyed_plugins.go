@@ -78,6 +78,37 @@ type ScoreAllPlugin interface {
 	ScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot, indexes []int, scores []int64) *fwk.Status
 }
 
+// NodeGroups says which nodes a plugin treats alike in one cycle: those with the same value of every label in Labels, of which a
+// missing label is one, unless they are among the Exceptions. It is the sum of what several plugins said.
+type NodeGroups struct {
+	// Labels are names of labels, in any order, perhaps with duplicates. They should have few values: one that nearly every
+	// node has a value of its own for makes as many groups.
+	Labels []string
+	// Exceptions are node indexes, in any order, perhaps with duplicates. About these the plugin is asked one by one.
+	Exceptions []int
+}
+
+// FilterGroupsPlugin is an optional interface in addition to [BatchFilterPlugin] for plugins that don't tell most nodes apart. It
+// is then enough to ask about one node of each group.
+type FilterGroupsPlugin interface {
+	BatchFilterPlugin
+	// AddFilterGroups adds to groups what FilterBatch reads of nodes in this cycle, and returns false if it can't say: then
+	// FilterBatch is called for all nodes. It is called after PreFilter.
+	AddFilterGroups(groups *NodeGroups, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot) bool
+}
+
+// ScoreGroupsPlugin is an optional interface in addition to [ScoreAllPlugin] for plugins that don't tell most nodes apart. It is
+// then enough to score one node of each group.
+type ScoreGroupsPlugin interface {
+	ScoreAllPlugin
+	// AddScoreGroups adds to groups what ScoreAll reads of nodes in this cycle, and returns false if it can't say: then ScoreAll
+	// is called for all nodes that take the pod. It is called after PreScoreAll.
+	AddScoreGroups(groups *NodeGroups, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot) bool
+	// ScoreGroups is as ScoreAll, but the node in indexes[i] stands for counts[i] nodes, all of which take the pod and have
+	// its score.
+	ScoreGroups(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes IndexedSnapshot, indexes, counts []int, scores []int64) *fwk.Status
+}
+
 // AppendKeyString appends a string to a key such that different series of strings and integers give different keys.
 func AppendKeyString(key []byte, s string) []byte {
 	return append(binary.AppendUvarint(key, uint64(len(s))), s...)

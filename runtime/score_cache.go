@@ -26,6 +26,8 @@ type scoreCache struct {
 	totals verdicts.WinnerTree
 	treeAt int
 	uses   int
+	// revision is another one whenever all totals may have changed.
+	revision int
 }
 
 type cachedScorer struct {
@@ -67,7 +69,11 @@ func (c *scoreCache) sync(s *cachedSearch) *fwk.Status {
 	if failure := c.addUp(s, c.acceptedOf(nodeIndexes)); failure != nil {
 		return failure
 	}
-	if moved := c.rescale(nodeIndexes, !ok); stale || moved {
+	moved := c.rescale(nodeIndexes, !ok)
+	if moved || !ok {
+		c.revision++
+	}
+	if stale || moved {
 		c.treeAt = -1
 		return nil
 	}

@@ -65,6 +65,8 @@ const (
 	keyOfNominatedNodes // combined verdicts on nodes with nominated pods
 	keyOfScores         // of one Score plugin
 	keyOfScoreCache
+	keyOfGroups
+	keyOfGroupTotals // a score cache by groups
 )
 
 // verdictCache is what a framework keeps about nodes from one cycle to the next, and the working space of a cycle. The lock
@@ -97,6 +99,9 @@ type verdictCache struct {
 	indexes                          []int
 	remaining                        []int
 	unasked                          []int
+	groups                           framework.NodeGroups
+	candidates                       groupCandidates
+	exceptions                       []groupException
 	// asked is what came of asking about nodes in this search, by node index; askedNodes are those with a known verdict.
 	asked      []verdicts.Verdict
 	askedNodes []int
@@ -134,14 +139,16 @@ func (n *nodeNames) of(nodes framework.IndexedSnapshot) []string {
 type filterRole struct {
 	key     framework.FilterKeyPlugin
 	batch   framework.BatchFilterPlugin
+	groups  framework.FilterGroupsPlugin
 	changed framework.ChangedNodesPlugin
 }
 
 // scorerRole is what a Score plugin offers to a search; each may be nil.
 type scorerRole struct {
-	key   framework.ScoreKeyPlugin
-	batch framework.BatchScorePlugin
-	all   framework.ScoreAllPlugin
+	key    framework.ScoreKeyPlugin
+	batch  framework.BatchScorePlugin
+	all    framework.ScoreAllPlugin
+	groups framework.ScoreGroupsPlugin
 }
 
 // cachedSearch is one search for the node of a pod.
@@ -185,6 +192,7 @@ func (f *Framework) prepareSearch() {
 		var role filterRole
 		role.key, _ = f.filter[i].plugin.(framework.FilterKeyPlugin)
 		role.batch, _ = f.filter[i].plugin.(framework.BatchFilterPlugin)
+		role.groups, _ = f.filter[i].plugin.(framework.FilterGroupsPlugin)
 		role.changed, _ = f.filter[i].plugin.(framework.ChangedNodesPlugin)
 		c.filters = append(c.filters, role)
 	}
@@ -193,6 +201,7 @@ func (f *Framework) prepareSearch() {
 		role.key, _ = f.score[i].plugin.(framework.ScoreKeyPlugin)
 		role.batch, _ = f.score[i].plugin.(framework.BatchScorePlugin)
 		role.all, _ = f.score[i].plugin.(framework.ScoreAllPlugin)
+		role.groups, _ = f.score[i].plugin.(framework.ScoreGroupsPlugin)
 		c.scorers = append(c.scorers, role)
 	}
 	for i := range f.preScore {

@@ -36,6 +36,15 @@ func (s *cachedSearch) best(equals chooser) (string, *fwk.Status) {
 	if !s.filteredFurther && others.none() && !s.cache.plainPreScore {
 		return s.nameAt(scores.best(s, equals)), nil
 	}
+	if !s.filteredFurther {
+		nodeIndex, _, failure := s.bestOfGroups(scores, others, equals)
+		if failure != nil {
+			return "", failure
+		}
+		if nodeIndex >= 0 {
+			return s.nameAt(nodeIndex), nil
+		}
+	}
 	return s.bestOf(scores, others, s.feasibleIndexes(), equals)
 }
 

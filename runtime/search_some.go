@@ -83,6 +83,11 @@ func (s *cachedSearch) chooseBestFirst(options SearchOptions) (choice Choice, fa
 			return Choice{Node: s.nameAt(nodeIndex), Feasible: len(few)}, nil
 		}
 	}
+	if nodeIndex, feasible, failure := s.bestOfGroups(scores, others, options.chooser()); failure != nil {
+		return choice, failure
+	} else if nodeIndex >= 0 {
+		return Choice{Node: s.nameAt(nodeIndex), Feasible: feasible}, nil
+	}
 	var nodeIndexes []int
 	perNode := s.filtersPerNode() || len(others.perNode) > 0 || s.cache.plainPreScore
 	if !known && perNode && options.Limit > 0 {

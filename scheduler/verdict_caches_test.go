@@ -80,6 +80,8 @@ func TestVerdictCachesDecideAsPluginsDo(t *testing.T) {
 		{name: "pods that look at others", neighbours: true},
 		{name: "pods that look at others, and caches are dropped all the time", neighbours: true, budget: 1},
 		{name: "volumes", volumes: true},
+		{name: "a plugin that groups nodes", extra: []fwk.Plugin{zoned{}}},
+		{name: "a plugin that groups nodes, and caches are dropped often", extra: []fwk.Plugin{zoned{}}, budget: 16 << 10},
 	}
 	for seed, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -501,6 +503,9 @@ func (c *comparison) place(pod *v1.Pod, totals map[string]int64) {
 			equals++
 		}
 	}
+	if ties == equals && c.decided%10 == 0 {
+		c.checkPicks(pod, totals, best, ties)
+	}
 	// It may know of fewer nodes that take the pod, and then picks among some that don't.
 	if choice.Feasible == 0 || choice.Feasible > len(totals) || totals[choice.Node] != best || ties < equals {
 		c.t.Errorf("pod %v: the choice is %+v of %d with total %d, want one of %d nodes with total %d of %v",
@@ -524,6 +529,32 @@ func (c *comparison) place(pod *v1.Pod, totals map[string]int64) {
 	}
 	c.check(c.cache.AddPod(pod))
 	c.pods = append(c.pods, pod)
+}
+
+// checkPicks checks that each of the best nodes is chosen for one result of Pick.
+func (c *comparison) checkPicks(pod *v1.Pod, totals map[string]int64, best int64, ties int) {
+	c.t.Helper()
+	chosen, once := map[string]bool{}, true
+	for pick := range ties {
+		picks := 0
+		ctx, state := c.t.Context(), framework.NewCycleState()
+		c.profile.RunPreFilterPlugins(ctx, state, pod)
+		choice, status := c.profile.Search(ctx, state, pod, runtime.SearchOptions{Pick: func(count int) int {
+			picks++
+			if count != ties || picks > 1 { // a node that was chosen before does not take the pod
+				once = false
+				return c.random.IntN(count)
+			}
+			return pick
+		}})
+		if !status.IsSuccess() || totals[choice.Node] != best {
+			c.t.Errorf("pod %v: the choice for %d is %+v with total %d, want one with total %d of %v; status %v", pod, pick, choice, totals[choice.Node], best, totals, status)
+		}
+		chosen[choice.Node] = true
+	}
+	if once && len(chosen) != ties {
+		c.t.Errorf("pod %v: %d different choices among %d equals: %v", pod, len(chosen), ties, chosen)
+	}
 }
 
 func render(status *fwk.Status) string {

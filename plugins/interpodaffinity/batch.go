@@ -60,6 +60,27 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 	return nil
 }
 
+// AddFilterGroups implements framework.FilterGroupsPlugin.
+func (pl *plugin) AddFilterGroups(groups *framework.NodeGroups, state fwk.CycleState, _ *v1.Pod, nodes framework.IndexedSnapshot) bool {
+	required, err := statedata.Read[*preFilterState](state, preFilterKey)
+	if err != nil || required.nodes != nodes || len(required.changes) > 0 {
+		return false
+	}
+	if required.affinity != nil {
+		for i := range required.affinity.keys {
+			k := &required.affinity.keys[i]
+			k.domains.Group(groups, &k.sums)
+		}
+	}
+	for _, m := range required.antiAffinity {
+		m.keys[0].domains.Group(groups, &m.keys[0].sums)
+	}
+	for _, t := range required.existing {
+		t.domains.Group(groups, &t.weights)
+	}
+	return true
+}
+
 // cheaperOneByOne reports whether to look at each of so many nodes is less work than to look at all domains.
 func (r *preFilterState) cheaperOneByOne(nodes int) bool {
 	terms := len(r.antiAffinity) + len(r.existing)

@@ -20,7 +20,7 @@ import (
 // nodes, pods and the labels of namespaces change.
 func TestCountsFollowHistory(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
-	rejected, between := 0, 0
+	rejected, between, grouped := 0, 0, 0
 	for range 12 {
 		h := fixture.NewHistory(t, random)
 		h.Node = func(i int) *v1.Node { return randomNode(random, i).Node() }
@@ -46,9 +46,10 @@ func TestCountsFollowHistory(t *testing.T) {
 			some, mixed := fixture.CheckDecisions(t, keeping, fresh, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
 			rejected, between = rejected+some, between+mixed
 		}
+		grouped += h.Grouped
 	}
-	if rejected < 1000 || between < 500 {
-		t.Errorf("%d rejections, %d scores between the highest and the lowest: too few to be a test", rejected, between)
+	if rejected < 1000 || between < 500 || grouped < 500 {
+		t.Errorf("%d rejections, %d scores between the highest and the lowest, %d nodes like others: too few to be a test", rejected, between, grouped)
 	}
 }
 

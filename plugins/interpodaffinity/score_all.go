@@ -21,6 +21,26 @@ func (pl *plugin) PreScoreAll(ctx context.Context, state fwk.CycleState, pod *v1
 	return pl.preScore(ctx, state, pod, nodes, true)
 }
 
+// AddScoreGroups implements framework.ScoreGroupsPlugin.
+func (pl *plugin) AddScoreGroups(groups *framework.NodeGroups, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot) bool {
+	values, err := statedata.Read[*preScoreState](state, preScoreKey)
+	if err != nil {
+		return false
+	}
+	for _, p := range values.preferred {
+		p.keys[0].domains.Group(groups, &p.keys[0].sums)
+	}
+	for _, t := range values.existing {
+		t.domains.Group(groups, &t.weights)
+	}
+	return true
+}
+
+// ScoreGroups implements framework.ScoreGroupsPlugin. For how many nodes one stands does not matter.
+func (pl *plugin) ScoreGroups(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes, _ []int, scores []int64) *fwk.Status {
+	return pl.ScoreAll(ctx, state, pod, nodes, indexes, scores)
+}
+
 // ScoreAll implements framework.ScoreAllPlugin.
 func (pl *plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
 	values, err := statedata.Read[*preScoreState](state, preScoreKey)
@@ -66,6 +86,15 @@ func (s *scoring) addKey(v *preScoreState, of *topology.Domains, indexes []int, 
 		return
 	}
 	s.done = append(s.done, of)
+	domains := of.ByNode()
+	if 16*len(indexes)*(len(v.preferred)+len(v.existing)) < of.Size() { // less work than to look at all domains
+		for i, index := range indexes {
+			if domain := domains[index]; domain != topology.None {
+				scores[i] += v.sumAt(of, domain)
+			}
+		}
+		return
+	}
 	s.domainScores = slices.Grow(s.domainScores[:0], of.Size())[:of.Size()]
 	clear(s.domainScores)
 	for _, p := range v.preferred {
@@ -78,12 +107,26 @@ func (s *scoring) addKey(v *preScoreState, of *topology.Domains, indexes []int, 
 			t.weights.AddTo(s.domainScores, 1)
 		}
 	}
-	domains := of.ByNode()
 	for i, index := range indexes {
 		if domain := domains[index]; domain != topology.None {
 			scores[i] += s.domainScores[domain]
 		}
 	}
+}
+
+// sumAt is the score of a domain of one topology key.
+func (v *preScoreState) sumAt(of *topology.Domains, domain int32) (sum int64) {
+	for _, p := range v.preferred {
+		if p.keys[0].domains == of {
+			sum += p.weight * p.keys[0].sums.At(domain)
+		}
+	}
+	for _, t := range v.existing {
+		if t.domains == of {
+			sum += t.weights.At(domain)
+		}
+	}
+	return sum
 }
 
 // maxScaled is up to how many different scores each is normalised once, and looked up.

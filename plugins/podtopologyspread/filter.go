@@ -226,6 +226,18 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 	return nil
 }
 
+// AddFilterGroups implements framework.FilterGroupsPlugin.
+func (pl *plugin) AddFilterGroups(groups *framework.NodeGroups, state fwk.CycleState, _ *v1.Pod, nodes framework.IndexedSnapshot) bool {
+	spread, err := statedata.Read[*preFilterState](state, preFilterKey)
+	if err != nil || spread.nodes != nodes || len(spread.changes) > 0 {
+		return false
+	}
+	for i := range spread.counts {
+		spread.counts[i].domains.Group(groups, &spread.counts[i].sums)
+	}
+	return true
+}
+
 // filterAt returns what Filter says of the node at an index where nothing changed since PreFilter.
 func (pl *plugin) filterAt(spread *preFilterState, index int) *fwk.Status {
 	for i := range spread.constraints {

@@ -18,7 +18,7 @@ import (
 // TestTablesFollowHistory compares a plugin that keeps tables from pod to pod with one that counts everything again.
 func TestTablesFollowHistory(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
-	rejected, between := 0, 0
+	rejected, between, grouped := 0, 0, 0
 	for range 12 {
 		h := fixture.NewHistory(t, random)
 		h.Node = func(i int) *v1.Node {
@@ -54,8 +54,9 @@ func TestTablesFollowHistory(t *testing.T) {
 			some, mixed := fixture.CheckDecisions(t, keeping, fresh, h, randomPod(random, fmt.Sprintf("incoming%d", i)))
 			rejected, between = rejected+some, between+mixed
 		}
+		grouped += h.Grouped
 	}
-	if rejected < 1000 || between < 500 {
-		t.Errorf("%d rejections, %d scores between the highest and the lowest: too few to be a test", rejected, between)
+	if rejected < 1000 || between < 500 || grouped < 500 {
+		t.Errorf("%d rejections, %d scores between the highest and the lowest, %d nodes like others: too few to be a test", rejected, between, grouped)
 	}
 }

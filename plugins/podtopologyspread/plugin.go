@@ -45,17 +45,17 @@ const (
 )
 
 var (
-	_ fwk.PreFilterPlugin         = &plugin{}
-	_ fwk.PreFilterExtensions     = &plugin{}
-	_ fwk.FilterPlugin            = &plugin{}
-	_ fwk.PreScorePlugin          = &plugin{}
-	_ fwk.ScorePlugin             = &plugin{}
-	_ fwk.ScoreExtensions         = &plugin{}
-	_ fwk.EnqueueExtensions       = &plugin{}
-	_ fwk.SignPlugin              = &plugin{}
-	_ framework.HintClassPlugin   = &plugin{}
-	_ framework.ScoreAllPlugin    = &plugin{}
-	_ framework.BatchFilterPlugin = &plugin{}
+	_ fwk.PreFilterPlugin          = &plugin{}
+	_ fwk.PreFilterExtensions      = &plugin{}
+	_ fwk.FilterPlugin             = &plugin{}
+	_ fwk.PreScorePlugin           = &plugin{}
+	_ fwk.ScorePlugin              = &plugin{}
+	_ fwk.ScoreExtensions          = &plugin{}
+	_ fwk.EnqueueExtensions        = &plugin{}
+	_ fwk.SignPlugin               = &plugin{}
+	_ framework.HintClassPlugin    = &plugin{}
+	_ framework.FilterGroupsPlugin = &plugin{}
+	_ framework.ScoreGroupsPlugin  = &plugin{}
 )
 
 // plugin implements PodTopologySpread. It is safe for concurrent use, but the snapshot of its handle must not change while

@@ -29,8 +29,36 @@ func (pl *plugin) PreScoreAll(_ context.Context, state fwk.CycleState, pod *v1.P
 	return nil
 }
 
+// AddScoreGroups implements framework.ScoreGroupsPlugin.
+func (pl *plugin) AddScoreGroups(groups *framework.NodeGroups, state fwk.CycleState, _ *v1.Pod, nodes framework.IndexedSnapshot) bool {
+	spread, err := statedata.Read[*preScoreState](state, preScoreKey)
+	if err != nil || spread.nodes != nodes {
+		return false
+	}
+	for i := range spread.counts {
+		counts := &spread.counts[i]
+		switch {
+		case counts.placement == nil:
+			for node := range counts.selection.ByNode.All() {
+				groups.Exceptions = append(groups.Exceptions, int(node))
+			}
+			counts.domains.ExceptLacking(groups)
+		case counts.domains.Few():
+			counts.domains.Group(groups, &counts.sums)
+		default: // a node's score depends on whether there are others of its domain, even without pods
+			return false
+		}
+	}
+	return true
+}
+
 // ScoreAll implements framework.ScoreAllPlugin.
-func (pl *plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
+func (pl *plugin) ScoreAll(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, scores []int64) *fwk.Status {
+	return pl.ScoreGroups(ctx, state, pod, nodes, indexes, nil, scores)
+}
+
+// ScoreGroups implements framework.ScoreGroupsPlugin. Without counts, each node stands for itself.
+func (pl *plugin) ScoreGroups(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ framework.IndexedSnapshot, indexes, counts []int, scores []int64) *fwk.Status {
 	spread, err := statedata.Read[*preScoreState](state, preScoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -40,8 +68,35 @@ func (pl *plugin) ScoreAll(_ context.Context, state fwk.CycleState, _ *v1.Pod, _
 		s = &scoring{}
 	}
 	defer pl.scoring.Put(s)
-	s.score(spread.table, indexes, scores)
+	s.score(spread.table, candidates{indexes, counts}, scores)
 	return nil
+}
+
+// candidates are the nodes that take the pod.
+type candidates struct {
+	indexes []int
+	// counts are for how many nodes each of them stands; nil if for one.
+	counts []int
+}
+
+// count returns for how many nodes a candidate stands.
+func (c *candidates) count(i int) int {
+	if c.counts == nil {
+		return 1
+	}
+	return c.counts[i]
+}
+
+// all is how many nodes take the pod.
+func (c *candidates) all() int {
+	if c.counts == nil {
+		return len(c.indexes)
+	}
+	sum := 0
+	for _, count := range c.counts {
+		sum += count
+	}
+	return sum
 }
 
 // ignoredScore marks nodes that lack a topology key while scores are worked out.
@@ -49,20 +104,23 @@ const ignoredScore = math.MinInt64
 
 // scoring is the working space for the scores of all nodes.
 type scoring struct {
+	candidates
 	sums         []float64
-	pods         []int64   // by node index; zeros outside of addConstraint
+	pods         []int64   // by node index; zeros outside of addOwnPods
 	domainScores []float64 // by domain
 	seen         []bool    // by domain
 	scaled       []int64   // by score
 }
 
-// score sets the final scores of the nodes at the indexes, which are all candidates.
-func (s *scoring) score(t *table, indexes []int, scores []int64) {
-	ignored := t.markIgnored(indexes, scores)
-	s.sums = slices.Grow(s.sums[:0], len(indexes))[:len(indexes)]
+// score sets the final scores of the candidates.
+func (s *scoring) score(t *table, candidates candidates, scores []int64) {
+	s.candidates = candidates
+	defer func() { s.candidates.indexes, s.candidates.counts = nil, nil }()
+	scored := s.all() - s.markIgnored(t, scores)
+	s.sums = slices.Grow(s.sums[:0], len(s.indexes))[:len(s.indexes)]
 	clear(s.sums)
 	for i := range t.counts {
-		s.addConstraint(t, i, indexes, scores, ignored)
+		s.addConstraint(t, i, scores, scored)
 	}
 	least, most := int64(math.MaxInt64), int64(0)
 	for i, sum := range s.sums {
@@ -75,8 +133,8 @@ func (s *scoring) score(t *table, indexes []int, scores []int64) {
 	s.normalize(scores, least, most)
 }
 
-// markIgnored marks the candidates that don't get a score, and returns how many they are.
-func (t *table) markIgnored(indexes []int, scores []int64) (ignored int) {
+// markIgnored marks the candidates that don't get a score, and returns for how many nodes they stand.
+func (s *scoring) markIgnored(t *table, scores []int64) (ignored int) {
 	clear(scores)
 	if !t.allKeys {
 		return 0
@@ -85,33 +143,25 @@ func (t *table) markIgnored(indexes []int, scores []int64) (ignored int) {
 		if t.counts[i].domains.Lacking() == 0 {
 			continue
 		}
-		for j, domains := 0, t.counts[i].domains.ByNode(); j < len(indexes); j++ {
-			if domains[indexes[j]] == topology.None && scores[j] != ignoredScore {
+		for j, domains := 0, t.counts[i].domains.ByNode(); j < len(s.indexes); j++ {
+			if domains[s.indexes[j]] == topology.None && scores[j] != ignoredScore {
 				scores[j] = ignoredScore
-				ignored++
+				ignored += s.count(j)
 			}
 		}
 	}
 	return ignored
 }
 
-// addConstraint adds the raw score of a constraint on each node.
-func (s *scoring) addConstraint(t *table, index int, indexes []int, scores []int64, ignored int) {
+// addConstraint adds the raw score of a constraint on each node, of which so many are not ignored.
+func (s *scoring) addConstraint(t *table, index int, scores []int64, scored int) {
 	c, counts := &t.constraints[index], &t.counts[index]
 	domains := counts.domains.ByNode()
 	if counts.placement == nil {
-		weight := weight(len(indexes) - ignored)
-		s.pods = sized(s.pods, len(domains))
-		counts.selection.ByNode.AddTo(s.pods, 1)
-		for i, index := range indexes {
-			if domains[index] != topology.None {
-				s.sums[i] += c.rawScore(s.pods[index], weight)
-			}
-		}
-		clear(s.pods)
+		s.addOwnPods(c, counts, weight(scored))
 		return
 	}
-	weight := weight(s.domainsOf(t, counts, indexes, scores, ignored))
+	weight := weight(s.domainsOf(t, counts, scores, scored))
 	s.domainScores = slices.Grow(s.domainScores[:0], counts.domains.Size())[:counts.domains.Size()]
 	for domain, none := 0, c.rawScore(0, weight); domain < len(s.domainScores); domain++ {
 		s.domainScores[domain] = none
@@ -119,11 +169,32 @@ func (s *scoring) addConstraint(t *table, index int, indexes []int, scores []int
 	for domain, pods := range counts.sums.All() {
 		s.domainScores[domain] = c.rawScore(pods, weight)
 	}
-	for i, index := range indexes {
+	for i, index := range s.indexes {
 		if domain := domains[index]; domain != topology.None {
 			s.sums[i] += s.domainScores[domain]
 		}
 	}
+}
+
+// addOwnPods adds the raw score of a constraint about each node alone.
+func (s *scoring) addOwnPods(c *constraint, counts *constraintCounts, weight float64) {
+	domains, byNode := counts.domains.ByNode(), &counts.selection.ByNode
+	if 16*len(s.indexes) < len(domains) { // less work than to look at all nodes
+		for i, index := range s.indexes {
+			if domains[index] != topology.None {
+				s.sums[i] += c.rawScore(int64(byNode.At(int32(index))), weight)
+			}
+		}
+		return
+	}
+	s.pods = sized(s.pods, len(domains))
+	byNode.AddTo(s.pods, 1)
+	for i, index := range s.indexes {
+		if domains[index] != topology.None {
+			s.sums[i] += c.rawScore(s.pods[index], weight)
+		}
+	}
+	clear(s.pods)
 }
 
 // sized returns zeros of a length, in place of s, which has only zeros, if that is large enough.
@@ -134,11 +205,11 @@ func sized(s []int64, length int) []int64 {
 	return s[:length]
 }
 
-// domainsOf returns in how many domains the candidates are. Those that lack the key, but are not ignored, are together in
-// the domain of the empty text.
-func (s *scoring) domainsOf(t *table, counts *constraintCounts, indexes []int, scores []int64, ignored int) int {
+// domainsOf returns in how many domains the candidates are, of which so many nodes are not ignored. Those that lack the key, but
+// are not ignored, are together in the domain of the empty text.
+func (s *scoring) domainsOf(t *table, counts *constraintCounts, scores []int64, scored int) int {
 	all := counts.domains
-	if len(indexes) == t.nodes.NodeCount() && ignored == 0 {
+	if scored == t.nodes.NodeCount() {
 		if all.Lacking() > 0 && !all.HasNodes(topology.Unnamed) {
 			return all.Known() + 1
 		}
@@ -147,7 +218,7 @@ func (s *scoring) domainsOf(t *table, counts *constraintCounts, indexes []int, s
 	s.seen = slices.Grow(s.seen[:0], all.Size())[:all.Size()]
 	clear(s.seen)
 	count := 0
-	for i, index := range indexes {
+	for i, index := range s.indexes {
 		domain := max(all.ByNode()[index], topology.Unnamed)
 		if !s.seen[domain] && scores[i] != ignoredScore {
 			s.seen[domain] = true

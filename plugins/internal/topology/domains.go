@@ -27,6 +27,7 @@ type Domains struct {
 	byNode  []int32
 	lacking int
 	present []bool // by node index: whether there is a node
+	members members
 }
 
 func newDomains(key string) *Domains {
@@ -63,6 +64,7 @@ func (d *Domains) Number(value string) int32 {
 func (d *Domains) sync(objects *nodeObjects) {
 	for len(d.byNode) < len(objects.byIndex) {
 		d.byNode, d.present = append(d.byNode, None), append(d.present, false)
+		d.members.grow()
 	}
 	first := d.position == 0
 	d.position = objects.eachSince(d.position, func(index int, node *v1.Node) {
@@ -86,6 +88,12 @@ func (d *Domains) sync(objects *nodeObjects) {
 // set moves the node at an index into a domain.
 func (d *Domains) set(index int, domain int32, present bool) {
 	before := d.byNode[index]
+	if d.present[index] {
+		d.members.remove(int32(index), before)
+	}
+	if present {
+		d.members.add(int32(index), domain)
+	}
 	if d.present[index] && before == None {
 		d.lacking--
 	}

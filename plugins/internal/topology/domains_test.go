@@ -6,10 +6,12 @@ package topology_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
@@ -22,7 +24,7 @@ func TestDomainsFollowNodes(t *testing.T) {
 		var nodes fixture.IndexedNodes
 		shared := topology.SharedOf(&nodes, nil)
 		for step := range 200 {
-			index := random.IntN(8)
+			index := random.IntN(20)
 			name := fmt.Sprintf("n%d", index)
 			switch labels := map[string]string{"zone": fmt.Sprintf("z%d", random.IntN(20))}; random.IntN(5) {
 			case 0:
@@ -70,10 +72,40 @@ func check(t *testing.T, d *topology.Domains, nodes *fixture.IndexedNodes) {
 	if d.Known() != len(values) || d.Lacking() != lacking || d.Size() > 30 {
 		t.Errorf("got %d domains, %d nodes in none, numbers below %d; want %d and %d", d.Known(), d.Lacking(), d.Size(), len(values), lacking)
 	}
+	checkGroups(t, d, nodes)
 	for value, domain := range values {
 		if !d.HasNodes(domain) || domain == topology.Unnamed != (value == "") {
 			t.Errorf("zone %q has number %d", value, domain)
 		}
+	}
+}
+
+// checkGroups checks that nodes in domains without a sum are alike, and those of a domain with one.
+func checkGroups(t *testing.T, d *topology.Domains, nodes *fixture.IndexedNodes) {
+	t.Helper()
+	var sums topology.Sparse[int64]
+	for domain := range int32(d.Size()) {
+		if domain%2 == 0 && d.HasNodes(domain) {
+			sums.Add(domain, 1)
+		}
+	}
+	var groups framework.NodeGroups
+	d.Group(&groups, &sums)
+	if want := []string{d.Key()}; d.Few() {
+		if !slices.Equal(groups.Labels, want) || groups.Exceptions != nil {
+			t.Errorf("%d domains: the groups are %v, want those of label %v", d.Known(), groups, want)
+		}
+		return
+	}
+	var want []int
+	for index, domain := range d.ByNode() {
+		if nodes.NodeAt(index) != nil && (domain == topology.None || sums.At(domain) != 0) {
+			want = append(want, index)
+		}
+	}
+	slices.Sort(groups.Exceptions)
+	if !slices.Equal(groups.Exceptions, want) || groups.Labels != nil {
+		t.Errorf("%d domains: the groups are %v, want exceptions %v", d.Known(), groups, want)
 	}
 }
 
