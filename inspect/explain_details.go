@@ -34,6 +34,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/podtopologyspread"
 	"github.com/rouse-scheduler/rouse/plugins/tainttoleration"
 	"github.com/rouse-scheduler/rouse/plugins/volumerestrictions"
+	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
@@ -51,10 +52,10 @@ type subject struct {
 
 // newDescriber returns a describer with the details of the in-tree plugins. Other plugins, and those in-tree plugins whose
 // reasons say it all, are quoted.
-func (s *podSnapshot) newDescriber(profile *runtime.Framework, nodes []fwk.NodeInfo) *describer {
+func newDescriber(configuration *profiles.Configuration, profile *runtime.Framework, pod *v1.Pod, nodes []fwk.NodeInfo) *describer {
 	core := profile.SharedInformerFactory().Core().V1()
 	about := subject{
-		pod:   s.pod,
+		pod:   pod,
 		nodes: nodes,
 		namespaceLabels: func(name string) labels.Set {
 			namespace, err := core.Namespaces().Lister().Get(name)
@@ -68,7 +69,7 @@ func (s *podSnapshot) newDescriber(profile *runtime.Framework, nodes []fwk.NodeI
 			return err == nil && slices.Contains(claim.Spec.AccessModes, v1.ReadWriteOncePod)
 		},
 	}
-	if configured := s.scheduler.Configuration().Profile(s.pod.Spec.SchedulerName); configured != nil {
+	if configured := configuration.Profile(pod.Spec.SchedulerName); configured != nil {
 		args, given := configured.Args(nodeaffinity.Name).(*configv1.NodeAffinityArgs)
 		if given && args.AddedAffinity != nil {
 			about.addedAffinity = args.AddedAffinity.RequiredDuringSchedulingIgnoredDuringExecution

@@ -208,7 +208,7 @@ func TestProbeAgreesWithAttempts(t *testing.T) {
 					t.Fatal(err)
 				}
 				seen := podSnapshot{scheduler: cluster.Scheduler(), pod: pod}
-				describer := seen.newDescriber(class.profile, known.nodes())
+				describer := newDescriber(seen.scheduler.Configuration(), class.profile, seen.pod, known.nodes())
 				built := newProbe(t.Context(), class.profile, pod, known.nodes())
 				for i, node := range known.nodes() {
 					rejections := built.rejections(node)

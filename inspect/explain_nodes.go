@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/simulate"
@@ -21,27 +23,43 @@ import (
 // setNodes calls every plugin for every node, and keeps the nodes with the fewest blockers.
 func (s *podSnapshot) setNodes(view *Explanation, profile *runtime.Framework, nodes []fwk.NodeInfo, wanted int) {
 	view.AllNodes = len(nodes)
-	probe := newProbe(s.ctx, profile, s.pod, nodes)
-	describer := s.newDescriber(profile, nodes)
+	found := FindBlockers(s.ctx, s.scheduler.Configuration(), profile, s.pod, nodes)
+	view.Everywhere = append(view.Everywhere, found.Everywhere...)
+	waits := view.Pool == simulate.PoolUnschedulable && s.queued.Pool == queue.PoolUnschedulable
+	view.MissedWakeup = waits && len(view.Everywhere) == 0 && len(found.Nodes) > 0 && found.Nodes[0].BlockerCount == 0
+	view.Nodes = append(view.Nodes, found.Nodes[:min(max(wanted, 0), len(found.Nodes))]...)
+}
+
+// Blockers is everything that is in the way of a pod.
+type Blockers struct {
+	// Everywhere is what rejects the pod on all nodes at once.
+	Everywhere []Blocker
+	// Nodes are all nodes with what rejects the pod there, those with the fewest blockers first, of equal ones the first by name.
+	Nodes []NodeBlockers
+}
+
+// FindBlockers calls every plugin of a pod's profile for every node, also those plugins that do not get to speak in an attempt because
+// another one rejects the pod before. The profile is one of the configuration, and nodes are those of its snapshot.
+func FindBlockers(ctx context.Context, configuration *profiles.Configuration, profile *runtime.Framework, pod *v1.Pod, nodes []fwk.NodeInfo) Blockers {
+	probe := newProbe(ctx, profile, pod, nodes)
+	describer := newDescriber(configuration, profile, pod, nodes)
+	found := Blockers{Everywhere: []Blocker{}, Nodes: make([]NodeBlockers, 0, len(nodes))}
 	for _, status := range probe.everywhere {
-		view.Everywhere = append(view.Everywhere, describer.blocker(nodeRejection{status: status}))
+		found.Everywhere = append(found.Everywhere, describer.blocker(nodeRejection{status: status}))
 	}
-	all := make([]NodeBlockers, 0, len(nodes))
 	for _, node := range nodes {
-		found := NodeBlockers{Name: node.Node().Name, Blockers: []Blocker{}}
+		of := NodeBlockers{Name: node.Node().Name, Blockers: []Blocker{}}
 		for _, rejection := range probe.rejections(node) {
 			blocker := describer.blocker(rejection)
-			found.Blockers = append(found.Blockers, blocker)
-			found.BlockerCount += blocker.count()
+			of.Blockers = append(of.Blockers, blocker)
+			of.BlockerCount += blocker.count()
 		}
-		all = append(all, found)
+		found.Nodes = append(found.Nodes, of)
 	}
-	slices.SortStableFunc(all, func(a, b NodeBlockers) int {
+	slices.SortStableFunc(found.Nodes, func(a, b NodeBlockers) int {
 		return cmp.Or(cmp.Compare(a.BlockerCount, b.BlockerCount), strings.Compare(a.Name, b.Name))
 	})
-	waits := view.Pool == simulate.PoolUnschedulable && s.queued.Pool == queue.PoolUnschedulable
-	view.MissedWakeup = waits && len(view.Everywhere) == 0 && len(all) > 0 && all[0].BlockerCount == 0
-	view.Nodes = append(view.Nodes, all[:min(max(wanted, 0), len(all))]...)
+	return found
 }
 
 // describer adds details to the rejections of plugins.

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package whatif answers questions about a cluster without changing it: does this pod fit, and where; which node is the best; where
+// Package whatif answers questions about a cluster without changing it: does this pod fit, where, and what is in the way; which node is the best; where
 // do these pods go; which pods would have to go for it; does everything on this node find a place elsewhere. It is for autoscalers,
 // queueing systems, deschedulers and capacity planning. The answers are those of the scheduler: of all plugins at all
 // extension points of a profile, with the configuration of the real one.
@@ -21,11 +21,18 @@
 // returns them. [Options].Snapshot takes nodes and pods from a running scheduler's cache. To keep a cluster up to date, change it
 // from the event handlers of informers: it is safe for concurrent use, and forks that are in use do not notice.
 //
+// Pods, nodes and other objects without a UID count as written by hand, and get the defaults of an API server. A copy of a pod
+// that is to be another pod must not keep the UID.
+//
 // # What is exact, and what is not
 //
 // All nodes are looked at, whatever percentageOfNodesToScore says. Of equally good nodes, among which a scheduler chooses at random, the
-// first by name is chosen. Nominated pods count as in the scheduler, on the node in their status. Extenders are not asked: a
-// configuration that has any is refused.
+// first by name is chosen, and so are pods to preempt of those that are equally important. Nominated pods count as in the scheduler, on
+// the node in their status. Extenders are not asked: a configuration that has any is refused.
+//
+// A scheduler remembers a little of what was in its cluster before: how many nodes had an image when a node was last updated, that a
+// host port was freed by one of two pods that had it. Here an answer depends on nothing but the objects. Where two nodes give
+// an image different sizes, which can't be, either may count.
 //
 // Nothing happens by itself: no controller creates pods, and none provisions volumes. A Permit plugin that asks to wait is not waited
 // for. A plugin that keeps something to itself which is not in the objects of the cluster does so for whichever fork is asked about.

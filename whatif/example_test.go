@@ -9,6 +9,7 @@ import (
 	"log"
 
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
+	"github.com/rouse-scheduler/rouse/simulate"
 	"github.com/rouse-scheduler/rouse/whatif"
 )
 
@@ -148,4 +149,60 @@ func ExampleCluster_Drain() {
 	// Output:
 	// without one, batch goes to ""
 	// without two, shop goes to ""
+}
+
+func ExampleCluster_Explain() {
+	ctx := context.Background()
+	cluster := exampleCluster(ctx)
+	defer cluster.Close()
+	blockers, err := cluster.Explain(ctx, objects.Pod("web").Requests("cpu", "3").NodeSelector("disk", "ssd").Build())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, node := range blockers.Nodes {
+		fmt.Println(node.Name)
+		for _, blocker := range node.Blockers {
+			fmt.Println(" ", blocker.Plugin, blocker.Details)
+		}
+	}
+	// Output:
+	// one
+	//   NodeAffinity [node selector disk=ssd: the node has no such label]
+	//   NodeResourcesFit [cpu: asks 3, free 1 of 4]
+	// two
+	//   NodeAffinity [node selector disk=ssd: the node has no such label]
+	//   NodeResourcesFit [cpu: asks 3, free 2 of 4]
+}
+
+// From files, as rouse simulate reads them.
+func ExampleNew() {
+	ctx := context.Background()
+	input, err := simulate.Parse("cluster.yaml", []byte(`
+apiVersion: v1
+kind: Node
+metadata: {name: one}
+status: {capacity: {cpu: "4", pods: "10"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: batch}
+spec:
+  nodeName: one
+  containers: [{name: main, image: batch, resources: {limits: {cpu: "3"}}}]
+`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	cluster, err := whatif.New(ctx, whatif.Options{Objects: input.Objects()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cluster.Close()
+	fit, err := cluster.Fits(ctx, objects.Pod("web").Requests("cpu", "2").Build())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(fit.Reason)
+	// Output:
+	// 0/1 nodes are available: 1 Insufficient cpu.
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -322,5 +323,43 @@ func TestPlacingAllocatesDevices(t *testing.T) {
 			t.Errorf("the device is taken in the cluster: %q", got)
 		}
 		fork = cluster.Fork()
+	}
+}
+
+// Two pods with one host port are on a node, though they should not be. As long as one of them is there, the port is taken.
+func TestPortOfTwoPods(t *testing.T) {
+	cluster := newCluster(t, whatif.Options{Objects: append(twoNodes(),
+		objects.Pod("x").HostPort(80).Node("a").Build(), objects.Pod("y").HostPort(80).Node("a").Build(),
+	)})
+	pod := objects.Pod("z").HostPort(80).Build()
+	one, none := cluster.Fork(), cluster.Fork()
+	must(t, one.Remove(objects.Pod("x").Build()))
+	must(t, none.Remove(objects.Pod("x").Build(), objects.Pod("y").Build()))
+	for range 2 {
+		for of, want := range map[*whatif.Cluster]string{cluster: "b", one: "b", none: "a b"} {
+			if got := nodesFor(t, of, pod); got != want {
+				t.Errorf("got nodes %q, want %q", got, want)
+			}
+		}
+	}
+}
+
+// The program in the documentation is the one that runs as an example.
+func TestDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../docs/what-if.md")
+	must(t, err)
+	source, err := os.ReadFile("example_test.go")
+	must(t, err)
+	_, rest, _ := strings.Cut(string(page), "```go\n")
+	program, rest, found := strings.Cut(rest, "```")
+	if !found || !strings.Contains(strings.ReplaceAll(string(source), "\n\t", "\n"), program) {
+		t.Error("the program of docs/what-if.md is not in example_test.go")
+	}
+	_, rest, _ = strings.Cut(rest, "```\n")
+	output, _, _ := strings.Cut(rest, "```")
+	for line := range strings.Lines(output) {
+		if !strings.Contains(string(source), "// "+line) {
+			t.Errorf("the example does not print %q", line)
+		}
 	}
 }

@@ -40,8 +40,8 @@ type Choice struct {
 	Reason error
 }
 
-// Fits reports which nodes take a pod. It need not be in the fork. A pod that has a node is asked about as if it had none, and goes
-// on counting where it is until it is removed.
+// Fits reports which nodes take a pod. It need not be in the fork. A pod that has a node, or is finished, is asked about as if it were
+// still waiting, and goes on counting where it is until it is removed.
 //
 // The error says that the question could not be answered; that no node takes the pod is no error.
 func (c *Cluster) Fits(ctx context.Context, pod *v1.Pod) (*Fit, error) {
@@ -99,9 +99,9 @@ func (r *replica) question(ctx context.Context, pod *v1.Pod) (*question, error) 
 		return nil, err
 	}
 	pod = r.kinds.complete(r.shown, k, pod, nil).(*v1.Pod)
-	if pod.Spec.NodeName != "" {
+	if pod.Spec.NodeName != "" || !unfinished(pod) {
 		waiting := *pod
-		waiting.Spec.NodeName = ""
+		waiting.Spec.NodeName, waiting.Status.Phase = "", v1.PodPending
 		pod = &waiting
 	}
 	profile, err := r.profileOf(pod)

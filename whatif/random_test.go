@@ -336,7 +336,9 @@ func (f *fresh) answer(pod *v1.Pod) answer {
 		return a
 	}
 	waiting := *pod
-	waiting.Spec.NodeName = ""
+	if waiting.Spec.NodeName = ""; pod.Status.Phase == v1.PodSucceeded {
+		waiting.Status.Phase = v1.PodPending
+	}
 	pod = &waiting
 	state := framework.NewCycleState()
 	fit := &framework.FitError{Pod: pod, NumAllNodes: len(f.names), Diagnosis: framework.Diagnosis{NodeToStatus: framework.NewDefaultNodeToStatus()}}

@@ -48,6 +48,8 @@ type replica struct {
 	tasks     tasks
 	cancel    context.CancelFunc
 	changes   []change // working space
+	// freedPorts are nodes on which a host port was freed that another pod may have too.
+	freedPorts map[string]bool
 	// version is the resource version that was given out last.
 	version int64
 	// broken is why the replica must not be used any more.
@@ -60,7 +62,7 @@ func newReplica(e *engine) (_ *replica, err error) {
 	r := &replica{
 		kinds: e.kinds, logger: e.options.Logger, shown: e.empty, informers: map[*kind]*informer.Informer{},
 		cache: cache.New(cache.Options{Clock: e.options.Clock, Logger: e.options.Logger, CurrentImages: true}), snapshot: &cache.Snapshot{},
-		nominator: queue.NewNominator(nil), cancel: cancel,
+		nominator: queue.NewNominator(nil), cancel: cancel, freedPorts: map[string]bool{},
 	}
 	defer func() {
 		if err != nil {
@@ -151,11 +153,39 @@ func (r *replica) close() error {
 // show brings the replica, and the snapshot that its plugins have, to the given objects.
 func (r *replica) show(wanted objects) error {
 	r.move(wanted)
-	if err := r.cache.UpdateSnapshot(r.snapshot); err != nil {
-		r.fail(err)
+	r.updateSnapshot()
+	if len(r.freedPorts) > 0 {
+		r.restorePorts()
+		r.updateSnapshot()
 	}
 	r.names.update(r.snapshot)
 	return r.broken
+}
+
+func (r *replica) updateSnapshot() {
+	if err := r.cache.UpdateSnapshot(r.snapshot); err != nil {
+		r.fail(err)
+	}
+}
+
+// restorePorts enters the host ports of pods again on nodes where some were freed. Of pods that have the same port, which only
+// happens where they were put on a node regardless, the first that goes frees it, as in kube-scheduler; the answer to a question must
+// not depend on which pods were there before.
+func (r *replica) restorePorts() {
+	for name := range r.freedPorts {
+		node, err := r.snapshot.Get(name)
+		if err != nil {
+			continue
+		}
+		for _, info := range framework.View(node).Pods() {
+			if pod := info.GetPod(); len(framework.HostPorts(pod)) > 0 {
+				if err := r.cache.UpdatePod(pod, pod); err != nil {
+					r.fail(err)
+				}
+			}
+		}
+	}
+	clear(r.freedPorts)
 }
 
 // fail notes that the replica can't be used any more.
@@ -241,6 +271,9 @@ func (r *replica) applyPod(c *change) error {
 		r.informers[c.Key.kind].Deliver(c.Key.storeKey(), after)
 	}
 	assignedBefore, assignedNow := before != nil && before.Spec.NodeName != "", after != nil && after.Spec.NodeName != ""
+	if assignedBefore && len(framework.HostPorts(before)) > 0 {
+		r.freedPorts[before.Spec.NodeName] = true
+	}
 	if assignedBefore && assignedNow && before.UID == after.UID && before.Spec.NodeName == after.Spec.NodeName {
 		return r.cache.UpdatePod(before, after)
 	}
