@@ -95,8 +95,6 @@ func TestWrittenAllocationOutlivesInformerLag(t *testing.T) {
 	checkAllocated(t, m)
 }
 
-// What a deleted claim had is free, although the informer never saw that it had it, or saw something else last
-// (kubernetes/kubernetes#140831).
 // A new leader knows what the last one wrote, though its informer lags, and what becomes of it.
 func TestCatchUpWithTheLastLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -123,6 +121,8 @@ func TestCatchUpWithTheLastLeader(t *testing.T) {
 	})
 }
 
+// What a deleted claim had is free, although the informer never saw that it had it, or saw something else last
+// (kubernetes/kubernetes#140831).
 func TestDeletedClaimGivesEverythingBack(t *testing.T) {
 	for name, last := range map[string]any{
 		"older version": claim("a", 5), "tombstone": clientcache.DeletedFinalStateUnknown{Key: "default/a", Obj: claim("a", 5)},

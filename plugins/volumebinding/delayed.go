@@ -6,6 +6,7 @@ package volumebinding
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -155,7 +156,7 @@ func (pl *plugin) suitable(claim *v1.PersistentVolumeClaim, volumes []*v1.Persis
 		case prebound:
 			c.prebound = append(c.prebound, candidate{volume, affinityOf(volume)})
 		default:
-			c.free = append(c.free, candidate{volume, pl.affinities.of(volume)})
+			c.free = append(c.free, candidate{volume, pl.affinities.of(volume, pl.isCurrent)})
 		}
 	}
 	slices.SortFunc(c.prebound, func(a, b candidate) int { return cmp.Compare(a.Name, b.Name) })
@@ -173,21 +174,35 @@ func (pl *plugin) suitable(claim *v1.PersistentVolumeClaim, volumes []*v1.Persis
 	return c
 }
 
+// isCurrent reports whether a volume is there, in the same version.
+func (pl *plugin) isCurrent(volume *v1.PersistentVolume) bool {
+	current, err := pl.volumes.Get(volume.Name)
+	return err == nil && current == volume
+}
+
 // affinityCache has the parsed affinities of free volumes. The zero value is empty.
 type affinityCache struct {
 	mu       sync.Mutex
 	byVolume map[*v1.PersistentVolume]affinity
+	// limit is with how many those of volumes that have changed, or are gone, are dropped: at least twice as many as there
+	// are others.
+	limit int
 }
 
-// maxAffinities is how many affinities are kept; then all are dropped.
-const maxAffinities = 1 << 16
+// minAffinities is how many affinities are kept, however many of them are of volumes that are gone.
+const minAffinities = 1024
 
-func (c *affinityCache) of(volume *v1.PersistentVolume) affinity {
+// of returns the affinity of a volume. isCurrent reports whether a volume is there, in the same version.
+func (c *affinityCache) of(volume *v1.PersistentVolume, isCurrent func(*v1.PersistentVolume) bool) affinity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a, ok := c.byVolume[volume]
 	if !ok {
-		if c.byVolume == nil || len(c.byVolume) >= maxAffinities {
+		if len(c.byVolume) >= max(c.limit, minAffinities) {
+			maps.DeleteFunc(c.byVolume, func(kept *v1.PersistentVolume, _ affinity) bool { return !isCurrent(kept) })
+			c.limit = 2 * len(c.byVolume)
+		}
+		if c.byVolume == nil {
 			c.byVolume = map[*v1.PersistentVolume]affinity{}
 		}
 		a = affinityOf(volume)
