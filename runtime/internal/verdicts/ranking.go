@@ -13,6 +13,9 @@ type Ranking struct {
 	// heap has subtrees none of whose nodes were listed yet, by their place in the tree, and nodes, by their index after
 	// all places; the first has the highest total.
 	heap []int32
+	// next are nodes that come before all in the heap.
+	next   []int
+	buffer [blockSize]int
 }
 
 // Ranking begins a list. Of equal nodes those from the given node index on come first.
@@ -27,27 +30,43 @@ func (t *WinnerTree) Ranking(from int) *Ranking {
 // Next returns the next node; ok is false if there are no more with a total.
 func (r *Ranking) Next() (nodeIndex int, ok bool) {
 	leaves := r.tree.leaves
-	for len(r.heap) > 0 && r.total(r.heap[0]) != NoTotal {
+	for len(r.next) == 0 && len(r.heap) > 0 && r.total(r.heap[0]) != NoTotal {
 		top := int(r.heap[0])
 		switch {
 		case top >= 2*leaves:
 			r.removeFirst()
 			return top - 2*leaves, true
 		case top >= leaves:
-			totals, first := r.tree.block(top - leaves)
 			r.removeFirst()
-			for i, total := range totals {
-				if total != NoTotal {
-					r.add(2*leaves + first + i)
-				}
-			}
+			r.open(top)
 		default:
 			r.heap[0] = int32(2 * top)
 			r.down(0)
 			r.add(2*top + 1)
 		}
 	}
-	return 0, false
+	if len(r.next) == 0 {
+		return 0, false
+	}
+	nodeIndex, r.next = r.next[0], r.next[1:]
+	return nodeIndex, true
+}
+
+// open lists the nodes of a block, which came first. Its best nodes are next, unless only some of them are, since the order begins
+// within the block.
+func (r *Ranking) open(place int) {
+	totals, first := r.tree.block(place - r.tree.leaves)
+	within := first < r.from && r.from < first+len(totals)
+	r.next = r.buffer[:0]
+	for i, total := range totals {
+		switch {
+		case total == NoTotal:
+		case total == r.tree.best[place] && !within:
+			r.next = append(r.next, first+i)
+		default:
+			r.add(2*r.tree.leaves + first + i)
+		}
+	}
 }
 
 func (r *Ranking) add(place int) {
