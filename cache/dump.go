@@ -28,7 +28,7 @@ type NodeDump struct {
 	// HasNode is false for a node that is gone but for its pods, or has not been seen yet though pods on it have. Such
 	// an entry has no node index and is in no snapshot.
 	HasNode bool `json:"hasNode"`
-	// Slot is -1 if HasNode is false.
+	// NodeIndex is -1 if HasNode is false.
 	NodeIndex  int   `json:"nodeIndex"`
 	Generation int64 `json:"generation"`
 	// Requested sums up the requests of the pods. Its units are those of [framework.Resource], as Allocatable's are.

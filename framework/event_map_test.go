@@ -52,7 +52,7 @@ func TestUnroll(t *testing.T) {
 	}
 	for _, test := range tests {
 		if diff := cmp.Diff(test.want, framework.UnrollPodEvent(test.event)); diff != "" {
-			t.Errorf("Unroll(%v) (-want +got):\n%s", test.event, diff)
+			t.Errorf("UnrollPodEvent(%v) (-want +got):\n%s", test.event, diff)
 		}
 	}
 }
