@@ -1,10 +1,10 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package whatif answers questions about a cluster without changing it: does this pod fit, where, and what is in the way; which node is the best; where
-// do these pods go; which pods would have to go for it; does everything on this node find a place elsewhere. It is for autoscalers,
-// queueing systems, deschedulers and capacity planning. The answers are those of the scheduler: of all plugins at all
-// extension points of a profile, with the configuration of the real one.
+// Package whatif answers questions about a cluster without changing it: does this pod fit, where, and what is in the way; which
+// node is the best; where do these pods go; which pods would have to go for it; does everything on this node find a place
+// elsewhere. It is for autoscalers, queueing systems, deschedulers and capacity planning. The answers are those of the scheduler:
+// of all plugins at all extension points of a profile, with the configuration of the real one.
 //
 //	cluster, err := whatif.New(ctx, whatif.Options{Objects: objects})
 //	defer cluster.Close()
@@ -32,7 +32,7 @@
 //
 // A scheduler remembers a little of what was in its cluster before: how many nodes had an image when a node was last updated, that a
 // host port was freed by one of two pods that had it. Here an answer depends on nothing but the objects. Where two nodes give
-// an image different sizes, which can't be, either may count.
+// an image different sizes, either may count.
 //
 // Nothing happens by itself: no controller creates pods, and none provisions volumes. A Permit plugin that asks to wait is not waited
 // for. A plugin that keeps something to itself which is not in the objects of the cluster does so for whichever fork is asked about.

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rouse-scheduler/rouse/cache"
@@ -303,6 +304,20 @@ func TestPlacingBindsVolumes(t *testing.T) {
 	}
 	if got := nodesFor(t, cluster, objects.Pod("x").PersistentVolumeClaim("two").Build()); got != "a" {
 		t.Errorf("the volume is taken in the cluster: %q", got)
+	}
+}
+
+// A volume can be made for a node that lacks a label by which its driver tells nodes apart.
+func TestPlacingOnANodeWithoutTopology(t *testing.T) {
+	node := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	node.Spec.Drivers = []storagev1.CSINodeDriver{{Name: "csi.example.com", NodeID: "a", TopologyKeys: []string{v1.LabelTopologyZone}}}
+	cluster := newCluster(t, whatif.Options{Objects: append(twoNodes(), node,
+		objects.StorageClass("made", "csi.example.com", storagev1.VolumeBindingWaitForFirstConsumer),
+		objects.PersistentVolumeClaim("data").StorageClass("made").Request("1Gi").Build(),
+	)})
+	placed, err := cluster.Place(t.Context(), objects.Pod("user").Requests("cpu", "3").PersistentVolumeClaim("data").Build())
+	if err != nil || placed[0].Node != "a" {
+		t.Errorf("got %+v, %v; want a pod on node a", placed, err)
 	}
 }
 

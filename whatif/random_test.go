@@ -62,7 +62,7 @@ func now() time.Time { return time.Unix(10, 0) }
 // TestRandomForks asks random questions about random forks, and compares the answers with those of a scheduler that is built of the
 // objects of the fork alone, and asks every plugin about every node. N is how many questions are asked, SEED says which.
 func TestRandomForks(t *testing.T) {
-	seed, questions := number(t, "SEED", 1), number(t, "N", 1500)
+	seed, questions := number(t, "SEED", 1), number(t, "N", 600)
 	const atATime = 2
 	cluster := newCluster(t, whatif.Options{Clock: testclock.NewFakeClock(now()), Concurrency: atATime})
 	var group sync.WaitGroup

@@ -119,7 +119,9 @@ func reach(c Cluster, class *storagev1.StorageClass, selected string) *v1.Volume
 				continue
 			}
 			for _, key := range driver.TopologyKeys {
-				require(key, node.Labels[key])
+				if value, ok := node.Labels[key]; ok {
+					require(key, value)
+				}
 			}
 		}
 	}
