@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
@@ -32,7 +33,11 @@ type outcome struct {
 // rouse runs a command line.
 func rouse(t *testing.T, args []string, options ...app.Option) outcome {
 	t.Helper()
-	command := app.NewSchedulerCommand(options...)
+	return execute(t, app.NewSchedulerCommand(options...), args...)
+}
+
+func execute(t *testing.T, command *cobra.Command, args ...string) outcome {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	command.SetOut(&stdout)
 	command.SetErr(&stderr)

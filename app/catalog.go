@@ -48,7 +48,7 @@ func (c catalog) sorted() *inspect.Plugins {
 
 // describePlugins finds out about every plugin by building each of them in a profile of its own. A plugin out of the
 // tree gets the arguments that the configuration has for it.
-func describePlugins(ctx context.Context, config *profiles.Configuration, registry runtime.Registry) (catalog, error) {
+func describePlugins(ctx context.Context, config *profiles.Configuration, registry pluginSet) (catalog, error) {
 	descriptions, err := plugins.Describe(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func describePlugins(ctx context.Context, config *profiles.Configuration, regist
 			ExtensionPoints: points,
 		}
 	}
-	for name := range registry {
+	for name := range registry.Registry {
 		plugin, inTree := known[name]
 		if !inTree {
 			plugin = inspect.Plugin{Name: name, ExtensionPoints: []string{}}
@@ -88,11 +88,11 @@ func argsOf(config *profiles.Configuration, plugin string) apiruntime.Object {
 }
 
 // examine builds a plugin alone to see what it registers and, out of the tree, what it implements.
-func examine(ctx context.Context, plugin *inspect.Plugin, args apiruntime.Object, registry runtime.Registry) {
+func examine(ctx context.Context, plugin *inspect.Plugin, args apiruntime.Object, registry pluginSet) {
 	var built *runtime.Framework
-	options, err := emptyCluster()
+	options, err := emptyCluster(registry.scheme)
 	if err == nil {
-		built, err = runtime.NewFramework(ctx, registry, profileOf(plugin.Name, args), options)
+		built, err = runtime.NewFramework(ctx, registry.Registry, profileOf(plugin.Name, args), options)
 	}
 	if err != nil {
 		plugin.Problem = strings.TrimPrefix(err.Error(), "initializing plugin \""+plugin.Name+"\": ")

@@ -5,6 +5,7 @@ package app
 
 import (
 	"github.com/spf13/cobra"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -21,7 +22,15 @@ func WithPlugin(name string, factory runtime.PluginFactory) Option {
 // NewSchedulerCommand returns the command line, with the plugins of the options in addition to the in-tree ones. Execute it
 // with [Run], or with the one of k8s.io/component-base/cli. A binary of another name sets Use.
 func NewSchedulerCommand(options ...Option) *cobra.Command {
-	p := &program{options: options}
+	return NewSchedulerCommandWithScheme(nil, options...)
+}
+
+// NewSchedulerCommandWithScheme is [NewSchedulerCommand] for plugins that have Go types in a scheme. A plugin X has typed arguments
+// if there is a kind XArgs in kubescheduler.config.k8s.io/v1: its factory then gets an object of that type, with the defaults of the
+// scheme, and what the file says that the type does not have is an error; see [profiles.Options].Scheme. Custom kinds among
+// the types exist in the simulated clusters of the other commands, even without a CustomResourceDefinition. The scheme may be nil.
+func NewSchedulerCommandWithScheme(scheme *apiruntime.Scheme, options ...Option) *cobra.Command {
+	p := &program{options: options, scheme: scheme}
 	command := &cobra.Command{
 		Use:   "rouse",
 		Short: "The Kubernetes scheduling framework: simulate, inspect and check schedulers",

@@ -67,7 +67,7 @@ func (p *program) pluginNames() []string {
 	if err != nil {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(registry))
+	return slices.Sorted(maps.Keys(registry.Registry))
 }
 
 // checkFilter reports events that cannot happen and plugins that are in none of the profiles.

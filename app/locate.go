@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/rouse-scheduler/rouse/internal/manifest"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -15,7 +17,7 @@ import (
 
 // locate adds positions in the file to the errors with which plugins could not be built or put at their extension points,
 // as far as they are known.
-func locate(ctx context.Context, err error, config *profiles.Configuration, registry runtime.Registry) error {
+func locate(ctx context.Context, err error, config *profiles.Configuration, registry pluginSet) error {
 	if config.Source == "" {
 		return err
 	}
@@ -28,7 +30,14 @@ func locate(ctx context.Context, err error, config *profiles.Configuration, regi
 	}
 	var located manifest.ErrorList
 	for _, unbuilt := range allOf[*runtime.BuildError](err) {
-		located.Add(config.Errorf(config.PluginField(unbuilt.Profile, unbuilt.Plugin), "%w", unbuilt))
+		at := config.PluginField(unbuilt.Profile, unbuilt.Plugin)
+		invalid := allOf[*field.Error](unbuilt)
+		for _, argument := range invalid {
+			located.Add(config.Errorf(at+".args."+argument.Field, "initializing plugin %q: %w", unbuilt.Plugin, argument))
+		}
+		if len(invalid) == 0 {
+			located.Add(config.Errorf(at, "%w", unbuilt))
+		}
 	}
 	for _, unheard := range allOf[*runtime.EventResourceError](err) {
 		located.Add(config.Errorf(config.PluginField(unheard.Profile, unheard.Plugin), "%w", unheard))
@@ -56,11 +65,17 @@ func allOf[E error](err error) []E {
 	case interface{ Unwrap() error }:
 		return allOf[E](wrapping.Unwrap())
 	case interface{ Unwrap() []error }:
-		var all []E
-		for _, joined := range wrapping.Unwrap() {
-			all = append(all, allOf[E](joined)...)
-		}
-		return all
+		return allOfEach[E](wrapping.Unwrap())
+	case interface{ Errors() []error }: // an aggregate of apimachinery
+		return allOfEach[E](wrapping.Errors())
 	}
 	return nil
+}
+
+func allOfEach[E error](joined []error) []E {
+	var all []E
+	for _, err := range joined {
+		all = append(all, allOf[E](err)...)
+	}
+	return all
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -28,26 +29,35 @@ import (
 // program is what the commands share.
 type program struct {
 	options []Option
+	scheme  *apiruntime.Scheme // of Go types for arguments and custom kinds; may be nil
+}
+
+// pluginSet is what profiles may name.
+type pluginSet struct {
+	// Registry has every plugin, the in-tree ones included.
+	runtime.Registry
+	// scheme has the Go types of arguments and of custom kinds; nil if there are none.
+	scheme *apiruntime.Scheme
 }
 
 // registry returns every plugin: those in the tree and those of the options.
-func (p *program) registry() (runtime.Registry, error) {
+func (p *program) registry() (pluginSet, error) {
 	outOfTree := runtime.Registry{}
 	for _, option := range p.options {
 		if err := option(outOfTree); err != nil {
-			return nil, fmt.Errorf("adding plugins: %w", err)
+			return pluginSet{}, fmt.Errorf("adding plugins: %w", err)
 		}
 	}
-	registry := plugins.NewInTreeRegistry()
-	if err := registry.Merge(outOfTree); err != nil {
-		return nil, fmt.Errorf("adding plugins: %w", err)
+	set := pluginSet{Registry: plugins.NewInTreeRegistry(), scheme: p.scheme}
+	if err := set.Merge(outOfTree); err != nil {
+		return pluginSet{}, fmt.Errorf("adding plugins: %w", err)
 	}
-	return registry, nil
+	return set, nil
 }
 
 // loadConfiguration reads a configuration from a file, or for the path - from standard input.
-func loadConfiguration(command *cobra.Command, path string, registry runtime.Registry) (*profiles.Configuration, error) {
-	options := profiles.Options{KnownPlugins: sets.KeySet(registry)}
+func loadConfiguration(command *cobra.Command, path string, registry pluginSet) (*profiles.Configuration, error) {
+	options := profiles.Options{KnownPlugins: sets.KeySet(registry.Registry), Scheme: registry.scheme}
 	if path != "-" {
 		return profiles.Load(path, options)
 	}
@@ -60,7 +70,7 @@ func loadConfiguration(command *cobra.Command, path string, registry runtime.Reg
 }
 
 // load reads a configuration, or returns the default one for an empty path. Warnings go to standard error.
-func (p *program) load(command *cobra.Command, path string, registry runtime.Registry) (*profiles.Configuration, error) {
+func (p *program) load(command *cobra.Command, path string, registry pluginSet) (*profiles.Configuration, error) {
 	if path == "" {
 		return profiles.Default(), nil
 	}
@@ -79,16 +89,16 @@ func warn(command *cobra.Command, text string) {
 }
 
 // build builds the plugins of a configuration for a cluster that is empty and stands still. The caller closes them.
-func build(ctx context.Context, config *profiles.Configuration, registry runtime.Registry) (runtime.Profiles, error) {
+func build(ctx context.Context, config *profiles.Configuration, registry pluginSet) (runtime.Profiles, error) {
 	if _, err := config.ApplyExtenders(); err != nil {
 		return nil, fmt.Errorf("%s: %w", config.Source, err)
 	}
-	options, err := emptyCluster()
+	options, err := emptyCluster(registry.scheme)
 	if err != nil {
 		return nil, err
 	}
 	options.Extenders = make([]fwk.Extender, len(config.Extenders)) // they are counted, but never asked
-	built, err := runtime.NewProfiles(ctx, config, registry, options)
+	built, err := runtime.NewProfiles(ctx, config, registry.Registry, options)
 	if err != nil {
 		return nil, locate(ctx, err, config, registry)
 	}
@@ -107,8 +117,8 @@ func checkExtenders(config *profiles.Configuration) error {
 }
 
 // emptyCluster is what plugins are offered that are only to be looked at.
-func emptyCluster() (runtime.Options, error) {
-	clients, err := simulate.NewEmptyClients(nil)
+func emptyCluster(scheme *apiruntime.Scheme) (runtime.Options, error) {
+	clients, err := simulate.NewEmptyClients(scheme)
 	return runtime.Options{
 		Clients:  clients,
 		Snapshot: cache.NewSnapshot(nil, nil),
@@ -144,7 +154,7 @@ func (p *program) frameworks(command *cobra.Command, path string) (*profiles.Con
 }
 
 // buildChecked is build for commands that refuse plugins which register events of resources that there are not.
-func buildChecked(ctx context.Context, config *profiles.Configuration, registry runtime.Registry) (runtime.Profiles, error) {
+func buildChecked(ctx context.Context, config *profiles.Configuration, registry pluginSet) (runtime.Profiles, error) {
 	built, err := build(ctx, config, registry)
 	if err != nil {
 		return nil, err

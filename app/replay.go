@@ -46,7 +46,7 @@ func (r *replay) run(command *cobra.Command, paths []string, w watcher, until *t
 		return nil, err
 	}
 	options := simulate.Options{
-		Configuration: config, Registry: registry, CustomResources: input.CustomResources(), Seed: r.seed, Logger: logger(),
+		Configuration: config, Registry: registry.Registry, Scheme: registry.scheme, CustomResources: input.CustomResources(), Seed: r.seed, Logger: logger(),
 	}
 	w.Observe(&options)
 	bar := showProgress(command, &options, false)

@@ -21,7 +21,6 @@ import (
 	"github.com/rouse-scheduler/rouse/app/internal/options"
 	"github.com/rouse-scheduler/rouse/internal/render"
 	"github.com/rouse-scheduler/rouse/profiles"
-	"github.com/rouse-scheduler/rouse/runtime"
 )
 
 func (p *program) runCommand() *cobra.Command {
@@ -134,7 +133,7 @@ func (p *program) run(command *cobra.Command, o *options.Options) error {
 }
 
 // schedule runs a scheduler until the context ends, or writes its configuration if that is all that is asked for.
-func schedule(ctx context.Context, o *options.Options, config *profiles.Configuration, registry runtime.Registry) error {
+func schedule(ctx context.Context, o *options.Options, config *profiles.Configuration, registry pluginSet) error {
 	if o.WriteConfigTo != "" {
 		return writeConfiguration(ctx, o, config, registry)
 	}
@@ -167,8 +166,8 @@ func notRunning(logger klog.Logger, err error) error {
 }
 
 // configurationOf returns what the flags and the configuration file come to, and logs what has no effect.
-func configurationOf(logger klog.Logger, o *options.Options, registry runtime.Registry) (*profiles.Configuration, error) {
-	config, err := o.Configuration(sets.KeySet(registry))
+func configurationOf(logger klog.Logger, o *options.Options, registry pluginSet) (*profiles.Configuration, error) {
+	config, err := o.Configuration(sets.KeySet(registry.Registry), registry.scheme)
 	if err != nil {
 		return nil, err
 	}

@@ -46,10 +46,10 @@ func completed(config *profiles.Configuration, frameworks runtime.Profiles) ([]b
 }
 
 // writeConfiguration writes the configuration to the file that the flags name. It needs no cluster.
-func writeConfiguration(ctx context.Context, o *options.Options, config *profiles.Configuration, registry runtime.Registry) (err error) {
-	gated := scheduler.Options{Registry: registry}
+func writeConfiguration(ctx context.Context, o *options.Options, config *profiles.Configuration, registry pluginSet) (err error) {
+	gated := scheduler.Options{Registry: registry.Registry}
 	applyGates(o.Gates, &gated)
-	built, err := build(ctx, config, gated.Registry)
+	built, err := build(ctx, config, pluginSet{gated.Registry, registry.scheme})
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ type process struct {
 }
 
 // newProcess connects to the cluster, opens the port and builds the scheduler, in this order, and starts nothing.
-func newProcess(ctx context.Context, o *options.Options, config *profiles.Configuration, registry runtime.Registry) (*process, error) {
+func newProcess(ctx context.Context, o *options.Options, config *profiles.Configuration, registry pluginSet) (*process, error) {
 	p := &process{options: o, config: config, logger: klog.FromContext(ctx), stopAll: func() {}}
 	if config.LeaderElection.LeaderElect {
 		p.watchdog = leaderelection.NewLeaderHealthzAdaptor(tolerated)
@@ -59,7 +59,7 @@ func newProcess(ctx context.Context, o *options.Options, config *profiles.Config
 		return nil, &unreadableError{err}
 	}
 	var err error
-	if p.cluster, err = connect(o, config, readsFullPods(config, registry), p.logger); err != nil {
+	if p.cluster, err = connect(o, config, readsFullPods(config, registry.Registry), p.logger); err != nil {
 		return nil, err
 	}
 	if p.port, err = listen(o, p.logger); err != nil {
@@ -75,7 +75,7 @@ func newProcess(ctx context.Context, o *options.Options, config *profiles.Config
 	return p, nil
 }
 
-func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry) error {
+func (p *process) buildScheduler(ctx context.Context, registry pluginSet) error {
 	if err := checkExtenders(p.config); err != nil {
 		return &unreadableError{err}
 	}
@@ -90,7 +90,7 @@ func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry)
 	}
 	options := scheduler.Options{
 		Configuration:    p.config,
-		Registry:         registry,
+		Registry:         registry.Registry,
 		Client:           p.cluster.client,
 		Informers:        p.cluster.informers,
 		DynamicInformers: p.cluster.custom,
@@ -109,7 +109,7 @@ func (p *process) buildScheduler(ctx context.Context, registry runtime.Registry)
 	}
 	if p.scheduler, err = scheduler.New(ctx, options); err != nil {
 		if len(allOf[*runtime.BuildError](err)) > 0 {
-			err = locate(ctx, err, options.Configuration, options.Registry)
+			err = locate(ctx, err, options.Configuration, pluginSet{options.Registry, registry.scheme})
 		}
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/rouse-scheduler/rouse/internal/render"
 	"github.com/rouse-scheduler/rouse/profiles"
-	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
@@ -70,7 +69,8 @@ func (s *simulation) run(command *cobra.Command, paths []string) error {
 	}
 	options := simulate.Options{
 		Configuration:   config,
-		Registry:        registry,
+		Registry:        registry.Registry,
+		Scheme:          registry.scheme,
 		CustomResources: input.CustomResources(),
 		Seed:            s.seed,
 		Trace:           s.output.form == htmlForm || s.trace && s.output.form != textForm,
@@ -105,7 +105,7 @@ func (s *simulation) run(command *cobra.Command, paths []string) error {
 
 // readInput reads everything that is to be simulated, and the configuration: the one that the user named, if it is not
 // empty, or one that is among the rest.
-func (p *program) readInput(command *cobra.Command, named string, paths []string, registry runtime.Registry) (*profiles.Configuration, *simulate.Input, error) {
+func (p *program) readInput(command *cobra.Command, named string, paths []string, registry pluginSet) (*profiles.Configuration, *simulate.Input, error) {
 	found, paths := splitInput(paths)
 	path, err := chooseConfiguration(command, named, found)
 	if err != nil {

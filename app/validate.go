@@ -114,7 +114,7 @@ func (p *program) validateCommand() *cobra.Command {
 }
 
 // validate checks one file. The error has everything that is wrong; warnings go to standard error.
-func validate(command *cobra.Command, path string, registry runtime.Registry) (validatedFile, error) {
+func validate(command *cobra.Command, path string, registry pluginSet) (validatedFile, error) {
 	result := validatedFile{File: path, Profiles: []string{}, Warnings: []fileMessage{}}
 	config, err := loadConfiguration(command, path, registry)
 	if err == nil {

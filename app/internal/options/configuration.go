@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -16,12 +17,12 @@ import (
 	"github.com/rouse-scheduler/rouse/profiles"
 )
 
-// Configuration returns the configuration that file and flags come to. plugins are the names of all plugins that exist.
-// The error is a manifest.ErrorList with everything that is wrong, or that of the operating system.
-func (o *Options) Configuration(plugins sets.Set[string]) (config *profiles.Configuration, err error) {
+// Configuration returns the configuration that file and flags come to. plugins are the names of all plugins that exist, scheme
+// has the types of their arguments; it may be nil. The error is a manifest.ErrorList with everything that is wrong, or that of the operating system.
+func (o *Options) Configuration(plugins sets.Set[string], scheme *apiruntime.Scheme) (config *profiles.Configuration, err error) {
 	switched := o.switched()
 	if o.ConfigFile != "" {
-		config, err = profiles.Load(o.ConfigFile, profiles.Options{KnownPlugins: plugins, Override: o.override, Features: switched})
+		config, err = profiles.Load(o.ConfigFile, profiles.Options{KnownPlugins: plugins, Scheme: scheme, Override: o.override, Features: switched})
 	} else {
 		config = switched.Default()
 		o.applyDeprecated(config)

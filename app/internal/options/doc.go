@@ -7,7 +7,7 @@
 //	o, err := options.New()            // defaults
 //	o.AddFlags(command.Flags())        // parse them
 //	err = o.Complete(...)              // gates; nothing may ask for a gate before
-//	config, err := o.Configuration(registeredPlugins)
+//	config, err := o.Configuration(registeredPlugins, scheme)
 //
 // A configuration file (--config) is stronger than the deprecated flags, which are ignored then, and weaker than
 // the flags of leader election that are given. An Options is not safe for concurrent use.

@@ -24,7 +24,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	config, err := o.Configuration(nil)
+	config, err := o.Configuration(nil, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

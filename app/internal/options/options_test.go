@@ -145,7 +145,7 @@ func TestConfiguration(t *testing.T) {
 				flags = append(flags, "--config="+write(t, file))
 			}
 			o := parse(t, flags...)
-			config, err := o.Configuration(nil)
+			config, err := o.Configuration(nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +189,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 			if err := o.Gates.Set(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := o.Configuration(nil); err == nil || !strings.Contains(err.Error(), test.wantErr) {
+			if _, err := o.Configuration(nil, nil); err == nil || !strings.Contains(err.Error(), test.wantErr) {
 				t.Errorf("error %v, want one with %q", err, test.wantErr)
 			}
 		})
@@ -257,7 +257,7 @@ contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("KUBERNETES_SERVICE_HOST", "")
 			o := parse(t, append(test.flags, "--kube-api-qps=7", "--kube-api-burst=8")...)
-			config, err := o.Configuration(nil)
+			config, err := o.Configuration(nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

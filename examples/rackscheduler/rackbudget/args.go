@@ -4,12 +4,10 @@
 package rackbudget
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/rouse-scheduler/rouse/runtime"
 )
 
 // Args are the arguments of the plugin, as they are written in a profile.
@@ -23,33 +21,26 @@ type Args struct {
 }
 
 // decode reads the arguments that a profile gives the plugin, if it does. An argument that does not exist is an error,
-// because it is most likely misspelled; where it should be ignored, runtime.DecodeInto is all it takes.
+// because it is most likely misspelled; where it should be ignored, runtime.DecodeInto does that.
 func decode(written apiruntime.Object) (Args, error) {
 	args := Args{PodsPerRack: 2, RackLabel: "example.com/rack", TeamLabel: "example.com/team"}
-	switch written := written.(type) {
-	case nil:
-	case *apiruntime.Unknown:
-		decoder := json.NewDecoder(bytes.NewReader(written.Raw))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&args); err != nil {
-			return Args{}, fmt.Errorf("decoding the arguments of %s: %w", Name, err)
-		}
-	default:
-		return Args{}, fmt.Errorf("decoding the arguments of %s: unexpected %T", Name, written)
+	if err := runtime.DecodeStrict(written, &args); err != nil {
+		return Args{}, err
 	}
 	return args, args.validate()
 }
 
+// validate returns errors with the names of the fields, by which the commands find the lines of the configuration.
 func (a Args) validate() error {
-	var errs []error
+	var errs field.ErrorList
 	if a.PodsPerRack < 1 {
-		errs = append(errs, fmt.Errorf("podsPerRack is %d, but must be at least 1", a.PodsPerRack))
+		errs = append(errs, field.Invalid(field.NewPath("podsPerRack"), a.PodsPerRack, "must be at least 1"))
 	}
 	if a.RackLabel == "" {
-		errs = append(errs, errors.New("rackLabel is empty"))
+		errs = append(errs, field.Required(field.NewPath("rackLabel"), "name the label of nodes that says which rack they are in"))
 	}
 	if a.TeamLabel == "" {
-		errs = append(errs, errors.New("teamLabel is empty"))
+		errs = append(errs, field.Required(field.NewPath("teamLabel"), "name the label of pods that says which team they belong to"))
 	}
-	return errors.Join(errs...)
+	return errs.ToAggregate()
 }

@@ -186,9 +186,9 @@ func TestArguments(t *testing.T) {
 		args apiruntime.Object
 		want string
 	}{
-		{"misspelled", written(`{"podsPerRak": 1}`), `decoding the arguments of RackBudget: json: unknown field "podsPerRak"`},
-		{"impossible", written(`{"podsPerRack": 0, "teamLabel": ""}`), "podsPerRack is 0, but must be at least 1\nteamLabel is empty"},
-		{"of another kind", &v1.Pod{}, "decoding the arguments of RackBudget: unexpected *v1.Pod"},
+		{"misspelled", written(`{"podsPerRak": 1}`), `podsPerRak: Invalid value: unknown field "podsPerRak"`},
+		{"impossible", written(`{"podsPerRack": 0, "teamLabel": ""}`), "[podsPerRack: Invalid value: 0: must be at least 1, teamLabel: Required value: name the label of pods that says which team they belong to]"},
+		{"of another kind", &v1.Pod{}, "want args of type runtime.Unknown, got *v1.Pod"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
