@@ -68,6 +68,7 @@ func TestTableAndPage(t *testing.T) {
 	}
 	rows := []Row{
 		{Topic: "misc", Case: "A", Size: "5Nodes", Threshold: 790, Results: map[string][]Outcome{rouse: outcome(500, 0.5, 50<<20), kubeScheduler: outcome(250, 5, 100<<20)}},
+		{Topic: "misc", Case: "A", Size: "1Node", Results: map[string][]Outcome{rouse: outcome(500, 0.5, 50<<20), kubeScheduler: outcome(250, 0, 100<<20)}},
 		{Topic: "misc", Case: "B", Size: "5Nodes", Unbuilt: "gangs"},
 		{Topic: "misc", Case: "C", Size: "5Nodes", Results: map[string][]Outcome{kubeScheduler: outcome(250, 5, 100<<20)}, Failures: map[string]string{rouse: "it has not ended"}},
 	}
@@ -77,6 +78,7 @@ func TestTableAndPage(t *testing.T) {
 	}
 	want := []string{
 		"misc/A/5Nodes 100 500, 250 2.00x 500, 250 790 0.50, 5.00 10.0x 50.0, 100 2.00x 1.00, 1.00 2.00, 2.00 -",
+		"misc/A/1Node 100 500, 250 2.00x 500, 250 - 0.50, - - 50.0, 100 2.00x 1.00, 1.00 2.00, 2.00 -",
 		"misc/B/5Nodes - - - - - - - - - - - not built: gangs",
 		"misc/C/5Nodes 100 -, 250 - -, 250 - -, 5.00 - -, 100 - -, 1.00 -, 2.00 rouse failed",
 	}
@@ -87,7 +89,7 @@ func TestTableAndPage(t *testing.T) {
 	if diff := cmp.Diff(want, got[1:]); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
-	if text := markdown(&Report{CPUs: 2, Go: "go1.26", Rows: rows}); strings.Count(text, "\n") != 7 || !strings.Contains(text, "| misc/B/5Nodes |") {
+	if text := markdown(&Report{CPUs: 2, Go: "go1.26", Rows: rows}); strings.Count(text, "\n") != 8 || !strings.Contains(text, "| misc/B/5Nodes |") {
 		t.Errorf("the page has:\n%s", text)
 	}
 }

@@ -86,7 +86,7 @@ func both(r *Row, figure func(*Outcome) float64) string {
 func ratio(r *Row, of, over string, figure func(*Outcome) float64) string {
 	a, okA := r.median(of, figure)
 	b, okB := r.median(over, figure)
-	if !okA || !okB || b == 0 {
+	if !okA || !okB || a == 0 || b == 0 {
 		return nothing
 	}
 	return number(a/b) + "x"
