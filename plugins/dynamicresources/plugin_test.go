@@ -306,6 +306,28 @@ func TestAllocatedElsewhere(t *testing.T) {
 	})
 }
 
+// A node that was chosen because a claim has devices there is not bound when these were taken away meanwhile.
+func TestDeallocatedElsewhere(t *testing.T) {
+	allocated := gpuClaim("a")
+	allocated.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{
+		{Request: "r", Driver: "gpu.example.com", Pool: "n1", Device: "d0"},
+	}}}
+	inWorld(t, []apiruntime.Object{objects.Node("n1").Build(), gpuClass(), gpus("n1", "d0"), allocated}, func(t *testing.T, w *world) {
+		pod := podOf("first", "a")
+		state := w.reserve(pod)
+		w.client.PrependReactor("update", "resourceclaims", func(clienttesting.Action) (bool, apiruntime.Object, error) {
+			if err := w.client.Tracker().Update(resourceapi.SchemeGroupVersion.WithResource("resourceclaims"), gpuClaim("a"), "default"); err != nil {
+				t.Error(err)
+			}
+			return true, nil, apierrors.NewConflict(resourceapi.Resource("resourceclaims"), "a", nil)
+		})
+		status := w.PreBind(t.Context(), state, pod, "n1")
+		if status.Code() != fwk.Error || !strings.Contains(status.Message(), "claim default/a got deallocated elsewhere in the meantime") {
+			t.Errorf("got %v", status)
+		}
+	})
+}
+
 // Scores are asked for, and remembered, before it is known whether all Filter plugins accept a node.
 func TestNodesWithoutDevicesCanBeScored(t *testing.T) {
 	claim := gpuClaim("a")

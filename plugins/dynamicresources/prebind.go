@@ -128,6 +128,8 @@ func (pl *plugin) writeClaim(ctx context.Context, c *podClaim, claim *resourceap
 		return nil, fmt.Errorf("claim %s got deleted in the meantime", describe(claim))
 	}
 	switch {
+	case c.allocation == nil && claim.Status.Allocation == nil: // the node was chosen for devices that are gone
+		return nil, fmt.Errorf("claim %s got deallocated elsewhere in the meantime", describe(claim))
 	case c.allocation == nil:
 	case claim.Status.Allocation == nil:
 		if !slices.Contains(claim.Finalizers, resourceapi.Finalizer) {

@@ -6,6 +6,7 @@ package parity
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -82,8 +83,12 @@ func (s *claimServer) react(action clienttesting.Action) (bool, apiruntime.Objec
 		return true, s.put(claim), nil
 	case clienttesting.UpdateActionImpl:
 		claim := action.GetObject().(*resourceapi.ResourceClaim).DeepCopy()
-		if s.claims[claim.Namespace+"/"+claim.Name] == nil {
+		current := s.claims[claim.Namespace+"/"+claim.Name]
+		if current == nil {
 			break
+		}
+		if claim.ResourceVersion != current.ResourceVersion {
+			return true, nil, apierrors.NewConflict(resourceapi.Resource("resourceclaims"), claim.Name, errors.New("the object has been modified"))
 		}
 		return true, s.put(claim), nil
 	case clienttesting.PatchActionImpl:
