@@ -29,6 +29,8 @@ type corner struct {
 	client        clientset.Interface
 	schedulerName string
 	namespace     string
+	// settle waits until the scheduler has seen what was done so far.
+	settle func()
 }
 
 func newCorner(t *testing.T, client clientset.Interface, schedulerName string, number int) *corner {

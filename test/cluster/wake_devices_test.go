@@ -78,6 +78,7 @@ func deviceWakes() []wake {
 			pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
 		}, "gate", func(c *corner) {
 			c.leftBehind()
+			c.settle() // no scheduler can know of a claim before its informer does
 			c.changePod("pod", func(pod *v1.Pod) { pod.Spec.SchedulingGates = nil })
 		}},
 	}

@@ -38,10 +38,11 @@ func TestChangesWakeRejectedPods(t *testing.T) {
 		covered[strings.Fields(row.name)[0]] = true
 		t.Run(strings.ReplaceAll(row.name, " ", "_"), func(t *testing.T) {
 			c := newCorner(t, f.Client, f.SchedulerName(t), number)
+			c.settle = func() { s.settle(t, token) }
 			if row.before != nil {
 				row.before(c)
 			}
-			s.settle(t, token)
+			c.settle()
 			c.pod("pod", row.pod)
 			if row.reason == heldBack {
 				s.waitGated(t, token)
