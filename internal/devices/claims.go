@@ -118,7 +118,7 @@ func (c *Claims) signal(uid types.UID, claim *resourceapi.ResourceClaim, affecte
 			return nil
 		}
 	}
-	if taken := c.taken(claim.Status.Allocation); taken != "" {
+	if taken := c.heldBy(claim.Status.Allocation, 1); taken != "" {
 		return fmt.Errorf("setting devices aside for claim %s: device %s was allocated to another claim meanwhile", claimKey(claim), taken)
 	}
 	c.pending[uid] = &pendingAllocation{claim: claim, sharers: 1, counted: true}
@@ -126,19 +126,34 @@ func (c *Claims) signal(uid types.UID, claim *resourceapi.ResourceClaim, affecte
 	return nil
 }
 
-// taken returns a device of an allocation that a claim has to itself already; empty if there is none.
-func (c *Claims) taken(allocation *resourceapi.AllocationResult) string {
+// heldBy returns a device of an allocation that so many claims have to themselves, or more; empty if there is none.
+func (c *Claims) heldBy(allocation *resourceapi.AllocationResult, holders int) string {
 	for i := range allocation.Devices.Results {
 		result := &allocation.Devices.Results[i]
 		p := c.pools[poolID{result.Driver, result.Pool}]
 		if p == nil || ptr.Deref(result.AdminAccess, false) || result.ShareID != nil {
 			continue
 		}
-		if id := structured.MakeDeviceID(result.Driver, result.Pool, result.Device); p.devices[id] > 0 {
+		if id := structured.MakeDeviceID(result.Driver, result.Pool, result.Device); p.devices[id] >= holders {
 			return id.String()
 		}
 	}
 	return ""
+}
+
+// CheckPending fails if a device of a pending allocation went to another claim since it became pending: another scheduler
+// may have written that, and the informer was late. It must be called before the allocation is written.
+func (c *Claims) CheckPending(uid types.UID) error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	known := c.pending[uid]
+	if known == nil || !known.counted {
+		return nil
+	}
+	if taken := c.heldBy(known.claim.Status.Allocation, 2); taken != "" {
+		return fmt.Errorf("device %s got allocated to another claim in the meantime", taken)
+	}
+	return nil
 }
 
 // GetPendingAllocation implements fwk.ResourceClaimTracker; nil if there is none.

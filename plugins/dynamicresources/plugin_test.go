@@ -328,6 +328,48 @@ func TestDeallocatedElsewhere(t *testing.T) {
 	})
 }
 
+// The informer may learn of an allocation of another scheduler while a pod is being bound. The device is not given away again,
+// and remains that of the other claim.
+func TestDeviceThatAnotherClaimGetsBeforeItIsWritten(t *testing.T) {
+	class := gpuClass()
+	class.Spec.ExtendedResourceName = ptr.To("example.com/gpu")
+	for name, pod := range map[string]*v1.Pod{
+		"claim":             podOf("first", "a"),
+		"extended resource": objects.Pod("first").Container("a", "example.com/gpu", "1").With(func(pod *v1.Pod) { pod.UID = "first" }).Build(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := []apiruntime.Object{objects.Node("n1").Build(), class, gpus("n1", "d0"), gpuClaim("a"), gpuClaim("b")}
+			inWorld(t, all, func(t *testing.T, w *world) {
+				state := w.reserve(pod)
+				other := gpuClaim("b")
+				other.ResourceVersion = "2"
+				other.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{
+					{Request: "r", Driver: "gpu.example.com", Pool: "n1", Device: "d0"},
+				}}}
+				if err := w.claims.AssumeClaimAfterAPICall(other); err != nil {
+					t.Fatal(err)
+				}
+				status := w.PreBind(t.Context(), state, pod, "n1")
+				if want := "device gpu.example.com/n1/d0 got allocated to another claim in the meantime"; status.Code() != fwk.Error || !strings.Contains(status.Message(), want) {
+					t.Errorf("got %v, want an error that says %q", status, want)
+				}
+				w.Unreserve(t.Context(), state, pod, "n1")
+				listed, err := w.client.ResourceV1().ResourceClaims("default").List(t.Context(), metav1.ListOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, claim := range listed.Items {
+					if claim.Status.Allocation != nil || claim.Name != "a" && claim.Name != "b" {
+						t.Errorf("claim %s was left behind, or has the device as well: %v", claim.Name, claim.Status.Allocation)
+					}
+				}
+				_, status = w.filter(pod)
+				fixture.CheckStatus(t, status, rejected(reasonCannotAllocate))
+			})
+		})
+	}
+}
+
 // Scores are asked for, and remembered, before it is known whether all Filter plugins accept a node.
 func TestNodesWithoutDevicesCanBeScored(t *testing.T) {
 	claim := gpuClaim("a")

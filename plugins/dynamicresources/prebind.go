@@ -18,6 +18,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/internal/apiwrite"
+	"github.com/rouse-scheduler/rouse/internal/devices"
 )
 
 // PreBindPreFlight implements fwk.PreBindPlugin. PreBind is skipped for a pod without claims.
@@ -54,11 +55,7 @@ func (pl *plugin) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 	}
 	for _, c := range s.claims {
 		if c.allocation != nil {
-			uid := c.claim.UID
-			if c.index < 0 {
-				uid = s.extended.uid
-			}
-			pl.claims.MaybeRemoveClaimPendingAllocation(uid, true)
+			pl.claims.MaybeRemoveClaimPendingAllocation(c.pendingAs, true)
 			c.allocation = nil
 		}
 	}
@@ -132,6 +129,9 @@ func (pl *plugin) writeClaim(ctx context.Context, c *podClaim, claim *resourceap
 		return nil, fmt.Errorf("claim %s got deallocated elsewhere in the meantime", describe(claim))
 	case c.allocation == nil:
 	case claim.Status.Allocation == nil:
+		if err := pl.checkPending(c); err != nil {
+			return nil, fmt.Errorf("allocate claim %s: %w", describe(claim), err)
+		}
 		if !slices.Contains(claim.Finalizers, resourceapi.Finalizer) {
 			claim.Finalizers = append(claim.Finalizers, resourceapi.Finalizer)
 			updated, err := api.Update(ctx, claim, metav1.UpdateOptions{})
@@ -157,6 +157,14 @@ func (pl *plugin) writeClaim(ctx context.Context, c *podClaim, claim *resourceap
 		return nil, fmt.Errorf("write allocation and reservation of claim %s: %w", describe(claim), err)
 	}
 	return updated, nil
+}
+
+// checkPending fails if another claim was seen to have a device that is about to be written.
+func (pl *plugin) checkPending(c *podClaim) error {
+	if pl.manager == nil {
+		return nil
+	}
+	return (*devices.Claims)(pl.manager).CheckPending(c.pendingAs)
 }
 
 // sameDevices reports whether an allocation is one that an earlier attempt wrote, whose answer did not arrive.

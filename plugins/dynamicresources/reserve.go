@@ -81,7 +81,7 @@ func (pl *plugin) markPending(c *podClaim, claim *resourceapi.ResourceClaim, res
 		c.claim = claim.DeepCopy()
 		c.claim.Status.Allocation = nil
 	}
-	c.allocation = result
+	c.allocation, c.pendingAs = result, claim.UID
 	return nil
 }
 

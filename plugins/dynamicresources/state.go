@@ -51,6 +51,8 @@ type podClaim struct {
 	selector *nodeaffinity.NodeSelector
 	// allocation is what Reserve has set aside; nil if that was not for this pod to do.
 	allocation *resourceapi.AllocationResult
+	// pendingAs is the UID under which the allocation is pending.
+	pendingAs types.UID
 	// doubtful tells that the allocation may have been written, because the API server did not answer.
 	doubtful bool
 }

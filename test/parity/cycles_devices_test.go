@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
+	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -128,9 +129,26 @@ func (s *ourScheduler) giveBack() {
 	}
 }
 
-// changeClaim makes the change of a step.
+// changeClaim makes the change of a step. A claim comes without devices that are about to be another's: a binding that has
+// begun then fails in Rouse alone.
 func (s *ourScheduler) changeClaim(step step) {
+	if claim := step.Object.(*resourceapi.ResourceClaim); s.takesAllocated(claim) {
+		claim = claim.DeepCopy()
+		claim.Status = resourceapi.ResourceClaimStatus{}
+		step.Object = claim
+	}
 	for _, server := range []*claimServer{s.their.server, s.server} {
 		_ = server.apply(step) // fails for kinds without informers alone
 	}
+}
+
+// takesAllocated reports whether a device of a claim is allocated, or about to be.
+func (s *ourScheduler) takesAllocated(claim *resourceapi.ResourceClaim) bool {
+	allocated, err := s.framework().SharedDRAManager().ResourceClaims().ListAllAllocatedDevices()
+	if err != nil || claim.Status.Allocation == nil {
+		return err != nil
+	}
+	return slices.ContainsFunc(claim.Status.Allocation.Devices.Results, func(result resourceapi.DeviceRequestAllocationResult) bool {
+		return allocated.Has(structured.MakeDeviceID(result.Driver, result.Pool, result.Device))
+	})
 }
