@@ -5,7 +5,11 @@ package plugins_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
 
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -24,7 +28,7 @@ func ExampleNewManagers() {
 	client := fake.NewClientset(objects.DeviceClass("gpu"), objects.ResourceSlice("gpu.example.com", "n1", "gpu-0"),
 		objects.ResourceClaim("training").Request("gpus", "gpu", 1).Build())
 	factory := informers.NewSharedInformerFactory(client, 0)
-	managers, err := plugins.NewManagers(ctx, factory, nil)
+	managers, wait, err := plugins.NewManagers(ctx, factory, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -40,6 +44,10 @@ func ExampleNewManagers() {
 	defer built.Close()
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
+	if err := wait(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
 
 	pod := objects.Pod("train").ResourceClaim("training").Build()
 	state := framework.NewCycleState()
@@ -55,4 +63,31 @@ func ExampleNewManagers() {
 	// Output:
 	// n1: ""
 	// n2: "cannot allocate all claims"
+}
+
+// A handler of an informer may still be at work when the cache has synced. Who waits for the managers sees what it brings.
+func TestNewManagersWaitsForHandlers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		client := fake.NewClientset(objects.ResourceSlice("gpu.example.com", "n1", "gpu-0"))
+		factory := informers.NewSharedInformerFactory(client, 0)
+		held := make(chan struct{})
+		_, wait, err := plugins.NewManagers(ctx, factory, func(string) { <-held })
+		if err != nil {
+			t.Fatal(err)
+		}
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		short, end := context.WithTimeout(ctx, time.Minute)
+		defer end()
+		if err := wait(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("while a handler is at work: got %v, want %v", err, context.DeadlineExceeded)
+		}
+		close(held)
+		if err := wait(ctx); err != nil {
+			t.Error(err)
+		}
+		stop()
+		factory.Shutdown()
+	})
 }

@@ -53,7 +53,7 @@ type Manager struct {
 	slices      *tracker.Tracker
 	// listening are the handlers on informers, and leave takes them away.
 	listening struct {
-		claims, classes clientcache.ResourceEventHandlerRegistration
+		claims, classes, slices clientcache.ResourceEventHandlerRegistration
 	}
 	leave []func() error
 	// classRevision grows when a class changes.
@@ -127,13 +127,13 @@ func New(ctx context.Context, options Options) (*Manager, error) {
 
 // listen makes everything that follows objects. Slices are followed behind the tracker, which applies taint rules.
 func (m *Manager) listen(options Options) error {
-	if _, err := m.slices.AddEventHandler(m.sliceHandler()); err != nil {
+	var err error
+	if m.listening.slices, err = m.slices.AddEventHandler(m.sliceHandler()); err != nil {
 		return fmt.Errorf("listening to changes of resourceslices: %w", err)
 	}
 	resources := options.Informers.Resource().V1()
 	m.classes = resources.DeviceClasses().Lister()
 	m.resolver = extendedresourcecache.NewExtendedResourceCache(options.Logger, m.classHandler())
-	var err error
 	classes := resources.DeviceClasses().Informer()
 	if m.listening.classes, err = classes.AddEventHandler(m.resolver); err != nil {
 		return fmt.Errorf("listening to changes of deviceclasses: %w", err)
@@ -144,6 +144,20 @@ func (m *Manager) listen(options Options) error {
 		return errors.Join(fmt.Errorf("listening to changes of resourceclaims: %w", err), m.Close())
 	}
 	m.leave = append(m.leave, func() error { return claims.RemoveEventHandler(m.listening.claims) })
+	return nil
+}
+
+// WaitForSync returns once the manager knows every claim, slice and class that existed when the informers started, or with an
+// error when the context ends before. Who allocates earlier may allocate devices that are in use.
+func (m *Manager) WaitForSync(ctx context.Context) error {
+	for _, handler := range []clientcache.ResourceEventHandlerRegistration{m.listening.claims, m.listening.classes, m.listening.slices} {
+		synced := handler.HasSyncedChecker()
+		select {
+		case <-synced.Done():
+		case <-ctx.Done():
+			return fmt.Errorf("waiting until all devices and claims are known (%s): %w", synced.Name(), context.Cause(ctx))
+		}
+	}
 	return nil
 }
 

@@ -124,7 +124,7 @@ func inOurRuntime(ctx context.Context, c cluster, p profile, factories runtime.R
 	if err != nil {
 		return nil, err
 	}
-	managers, err := plugins.NewManagers(ctx, s.world, nil)
+	managers, _, err := plugins.NewManagers(ctx, s.world, nil)
 	if err != nil {
 		return nil, err
 	}
