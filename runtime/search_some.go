@@ -211,12 +211,12 @@ func (s *cachedSearch) highestStands(scorer *scaledScorer) (bool, *fwk.Status) {
 // order of node indexes. Among equals it begins with another one each time, so that none goes unseen forever.
 func (s *cachedSearch) bestFirst(scores *scoreCache, options SearchOptions) (found []int, failure *fwk.Status) {
 	const atLeast = 32 // at once
-	ranking := scores.tree(s).Ranking(s.cache.turn)
+	bestFirst := scores.tree(s).BestFirst(s.cache.turn)
 	found = s.cache.remaining[:0]
 	for len(found) < options.Limit {
 		part := s.cache.indexes[:0]
 		for len(part) < max(options.Limit-len(found), atLeast) {
-			nodeIndex, ok := ranking.Next()
+			nodeIndex, ok := bestFirst.Next()
 			if !ok {
 				break
 			}

@@ -61,7 +61,7 @@ func total(random *rand.Rand) int64 {
 	return int64(random.IntN(4))
 }
 
-// A ranking has every node with a total once, the highest first, and of equal ones the first from a given node on.
+// BestFirst lists every node with a total once, the highest first, and of equal ones the first from a given node on.
 func TestRanking(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for size := 1; size < 300; size++ {
@@ -78,29 +78,29 @@ func TestRanking(t *testing.T) {
 		slices.SortFunc(want, func(a, b int) int {
 			return 10*size*int(totals[b]-totals[a]) + (a-from+size)%size - (b-from+size)%size
 		})
-		ranking := tree.Ranking(from)
+		bestFirst := tree.BestFirst(from)
 		var got []int
-		for nodeIndex, ok := ranking.Next(); ok; nodeIndex, ok = ranking.Next() {
+		for nodeIndex, ok := bestFirst.Next(); ok; nodeIndex, ok = bestFirst.Next() {
 			got = append(got, nodeIndex)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("nodes of the ranking (-want +got):\n%s", diff)
+			t.Fatalf("listed nodes (-want +got):\n%s", diff)
 		}
 	}
-	if _, ok := new(WinnerTree).Ranking(0).Next(); ok {
-		t.Error("the ranking of an empty tree has a node")
+	if _, ok := new(WinnerTree).BestFirst(0).Next(); ok {
+		t.Error("an empty tree lists a node")
 	}
 }
 
-// Where all nodes are equal, the ranking begins at the given one.
+// Where all nodes are equal, the list begins at the given one.
 func TestRankingOfEquals(t *testing.T) {
 	var tree WinnerTree
 	tree.Build(make([]int64, 1000))
 	for from := range 1000 {
-		ranking := tree.Ranking(from)
+		bestFirst := tree.BestFirst(from)
 		for i := range 3 {
-			if nodeIndex, _ := ranking.Next(); nodeIndex != (from+i)%1000 {
-				t.Fatalf("the ranking from %d has %d as number %d", from, nodeIndex, i)
+			if nodeIndex, _ := bestFirst.Next(); nodeIndex != (from+i)%1000 {
+				t.Fatalf("the list from %d has %d as number %d", from, nodeIndex, i)
 			}
 		}
 	}

@@ -5,9 +5,9 @@ package verdicts
 
 import "math/bits"
 
-// Ranking lists the nodes of a tree from the highest total down, at a cost that depends on how many are asked for and hardly on
+// BestFirst lists the nodes of a tree from the highest total down, at a cost that depends on how many are asked for and hardly on
 // how many there are. It is good until the tree changes.
-type Ranking struct {
+type BestFirst struct {
 	tree *WinnerTree
 	from int
 	// heap has subtrees none of whose nodes were listed yet, by their place in the tree, and nodes, by their index after
@@ -18,9 +18,9 @@ type Ranking struct {
 	buffer [blockSize]int
 }
 
-// Ranking begins a list. Of equal nodes those from the given node index on come first.
-func (t *WinnerTree) Ranking(from int) *Ranking {
-	r := &Ranking{tree: t, from: from}
+// BestFirst begins a list. Of equal nodes those from the given node index on come first.
+func (t *WinnerTree) BestFirst(from int) *BestFirst {
+	r := &BestFirst{tree: t, from: from}
 	if t.leaves > 0 {
 		r.heap = append(r.heap, 1)
 	}
@@ -28,7 +28,7 @@ func (t *WinnerTree) Ranking(from int) *Ranking {
 }
 
 // Next returns the next node; ok is false if there are no more with a total.
-func (r *Ranking) Next() (nodeIndex int, ok bool) {
+func (r *BestFirst) Next() (nodeIndex int, ok bool) {
 	leaves := r.tree.leaves
 	for len(r.next) == 0 && len(r.heap) > 0 && r.total(r.heap[0]) != NoTotal {
 		top := int(r.heap[0])
@@ -54,7 +54,7 @@ func (r *Ranking) Next() (nodeIndex int, ok bool) {
 
 // open lists the nodes of a block, which came first. Its best nodes are next, unless only some of them are, since the order begins
 // within the block.
-func (r *Ranking) open(place int) {
+func (r *BestFirst) open(place int) {
 	totals, first := r.tree.block(place - r.tree.leaves)
 	within := first < r.from && r.from < first+len(totals)
 	r.next = r.buffer[:0]
@@ -69,12 +69,12 @@ func (r *Ranking) open(place int) {
 	}
 }
 
-func (r *Ranking) add(place int) {
+func (r *BestFirst) add(place int) {
 	r.heap = append(r.heap, int32(place))
 	r.up(len(r.heap) - 1)
 }
 
-func (r *Ranking) removeFirst() {
+func (r *BestFirst) removeFirst() {
 	last := len(r.heap) - 1
 	r.heap[0] = r.heap[last]
 	r.heap = r.heap[:last]
@@ -82,7 +82,7 @@ func (r *Ranking) removeFirst() {
 }
 
 // total is that of a node, or the highest of a subtree.
-func (r *Ranking) total(place int32) int64 {
+func (r *BestFirst) total(place int32) int64 {
 	if nodeIndex := int(place) - 2*r.tree.leaves; nodeIndex >= 0 {
 		return r.tree.totals[nodeIndex]
 	}
@@ -90,7 +90,7 @@ func (r *Ranking) total(place int32) int64 {
 }
 
 // before reports whether a node or subtree comes before another.
-func (r *Ranking) before(a, b int32) bool {
+func (r *BestFirst) before(a, b int32) bool {
 	if totalOfA, totalOfB := r.total(a), r.total(b); totalOfA != totalOfB {
 		return totalOfA > totalOfB
 	}
@@ -98,7 +98,7 @@ func (r *Ranking) before(a, b int32) bool {
 }
 
 // distance is how far a node, or the nearest one of a subtree, comes after the beginning.
-func (r *Ranking) distance(place int32) int {
+func (r *BestFirst) distance(place int32) int {
 	all := r.tree.leaves * blockSize // a power of two
 	first, count := int(place)-2*r.tree.leaves, 1
 	if first < 0 {
@@ -112,7 +112,7 @@ func (r *Ranking) distance(place int32) int {
 	return (first - r.from) & (all - 1)
 }
 
-func (r *Ranking) up(i int) {
+func (r *BestFirst) up(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
 		if !r.before(r.heap[i], r.heap[parent]) {
@@ -123,7 +123,7 @@ func (r *Ranking) up(i int) {
 	}
 }
 
-func (r *Ranking) down(i int) {
+func (r *BestFirst) down(i int) {
 	for {
 		least := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(r.heap); child++ {
