@@ -48,7 +48,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "" +
-		"WORKLOAD  CASE   SIZE     ROUSE            KUBE-SCHEDULER    RATIO          WANTED     SPREAD                ALLOCATIONS  PEAK MEMORY\n" +
+		"WORKLOAD  CASE   SIZE     ROUSE            KUBE-SCHEDULER    RATIO          TARGET     SPREAD                ALLOCATIONS  PEAK MEMORY\n" +
 		"cluster   basic  5 nodes  200 ns (400 ns)  2.20 µs (400 ns)  11.0x (1.00x)  1.5x (6x)  100% (0%), 9% (100%)  0.00, 7.00   3.0 MiB, 6.0 MiB\n"
 	if diff := cmp.Diff(want, table.String()); diff != "" {
 		t.Errorf("the table is not as wanted (-want +got):\n%s", diff)
@@ -151,7 +151,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "before\n<!-- bench: events -->\n" +
-		"| case | pods | Rouse | wanted | spread | allocations |\n" +
+		"| case | pods | Rouse | target | spread | allocations |\n" +
 		"| --- | --: | --: | --: | --: | --: |\n" +
 		"| wakes all | 10 | 100 ns (100 ns) | 5x | 0% (0%), - | 2.00, - |\n" +
 		"<!-- end -->\nafter\n<!-- bench: live -->\n<!-- end -->\n"

@@ -28,7 +28,7 @@ func columnsOf(rows []Row) []column {
 		{"Rouse", func(r *Row) string { return cost(r, Rouse) }},
 		{"kube-scheduler", func(r *Row) string { return cost(r, KubeScheduler) }},
 		{"ratio", func(r *Row) string { return ratio(r, KubeScheduler) }},
-		{"wanted", wanted},
+		{"target", target},
 		{"spread", spreads},
 		{"kube-scheduler, all nodes", func(r *Row) string { return cost(r, KubeSchedulerAllNodes) }},
 		{"ratio, all nodes", func(r *Row) string { return ratio(r, KubeSchedulerAllNodes) }},
@@ -90,8 +90,8 @@ func ratio(row *Row, who Contender) string {
 	return of(row.Metric)
 }
 
-// wanted is the ratio that the project wants, as in ratio; in brackets only if that of CPU time is another.
-func wanted(row *Row) string {
+// target is the ratio that the project aims at, as in ratio; in brackets that of CPU time, if different.
+func target(row *Row) string {
 	switch {
 	case row.Target == 0:
 		return nothing
