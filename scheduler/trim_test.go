@@ -245,8 +245,8 @@ func heapInUse() int64 {
 	return int64(memory.HeapAlloc)
 }
 
-// TestShrinkingChangesNoDecision compares what is read of whole pods and of small ones.
-func TestShrinkingChangesNoDecision(t *testing.T) {
+// TestTrimmingChangesNoDecision compares what is read of full and of trimmed pods.
+func TestTrimmingChangesNoDecision(t *testing.T) {
 	options := podresource.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}
 	for name, change := range map[string]func(*v1.Pod){
 		"as it is":             func(*v1.Pod) {},
@@ -278,8 +278,8 @@ func TestShrinkingChangesNoDecision(t *testing.T) {
 	}
 }
 
-// TestPatchOfASmallPodLosesNothing applies to a whole pod what preemption writes about the small one that it knows.
-func TestPatchOfASmallPodLosesNothing(t *testing.T) {
+// TestPatchOfATrimmedPodLosesNothing applies to a whole pod what preemption writes about the small one that it knows.
+func TestPatchOfATrimmedPodLosesNothing(t *testing.T) {
 	marshal := func(pod *v1.Pod) []byte {
 		data, err := json.Marshal(pod)
 		if err != nil {

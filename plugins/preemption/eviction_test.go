@@ -300,7 +300,7 @@ func TestPreempting(t *testing.T) {
 
 // A pod that is released, tried again and preempts again, while the end of its first eviction is still to be noted, stays
 // held back for the second.
-func TestPreemptingAnew(t *testing.T) {
+func TestPreemptingAgain(t *testing.T) {
 	preemptor := pod("p", 10, "1")
 	var tasks []func()
 	s := newSetup(t, setupOptions{ClusterOptions: fixture.ClusterOptions{
