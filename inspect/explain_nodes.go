@@ -30,7 +30,7 @@ func (s *podSnapshot) setNodes(view *Explanation, profile *runtime.Framework, no
 	view.Nodes = append(view.Nodes, found.Nodes[:min(max(wanted, 0), len(found.Nodes))]...)
 }
 
-// Blockers is everything that is in the way of a pod.
+// Blockers is everything that keeps a pod from fitting a node.
 type Blockers struct {
 	// Everywhere is what rejects the pod on all nodes at once.
 	Everywhere []Blocker

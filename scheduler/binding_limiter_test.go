@@ -77,7 +77,7 @@ func TestSlotsAreLent(t *testing.T) {
 		})
 		s.start(func() { happened.write("third") })
 		time.Sleep(time.Second)
-		close(proceed) // two tasks run now, so the slot of one is given up
+		close(proceed) // two tasks run now, so one gives up its place
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"second", "first", "third"}, happened.entries); diff != "" {

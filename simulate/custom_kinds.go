@@ -128,7 +128,7 @@ func (s *store) collectionOf(k *kind) *collection {
 	return c
 }
 
-// find returns the objects of a resource; nil if there are none such. A custom kind whose plural nobody said has the one by
+// find returns the objects of a resource; nil if there are none such. A custom kind whose plural is not known has the one by
 // which it is first asked for.
 func (s *store) find(gvr schema.GroupVersionResource) *collection {
 	if c := s.collections[gvr]; c != nil {

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// part is what of an object a request may change.
+// part is the part of an object that a request may change.
 type part int
 
 const (

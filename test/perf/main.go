@@ -170,7 +170,7 @@ func (c *command) publish(report *Report) error {
 	return writeTable(os.Stdout, report.Rows)
 }
 
-// list prints the names and the labels of workloads, and what of them Rouse does not build.
+// list prints the names and the labels of workloads, and what Rouse does not build.
 func list(to io.Writer, workloads []*workload) error {
 	for _, w := range workloads {
 		line := w.name()
