@@ -5,6 +5,7 @@ package simulate
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -100,18 +101,27 @@ func (s *store) resolve(k *kind) *kind {
 	}
 	resolved, known := *k, s.custom[k.GroupKind()]
 	resolved.namespaced, resolved.defined, resolved.hasStatus = known.namespaced, known.defined, known.hasStatus
-	if known.plural != "" {
+	if known.plural != "" && s.mayHave(&resolved, known.plural) {
 		resolved.resource.Resource = known.plural
 		return &resolved
 	}
 	for _, plural := range append([]string{k.resource.Resource}, k.plurals()...) {
-		resource := k.resource.GroupVersion().WithResource(plural)
-		if found := s.collections[resource]; found != nil && (found.used() || found.Kind == k.Kind) {
-			resolved.resource = resource
-			break
+		found := s.collections[k.resource.GroupVersion().WithResource(plural)]
+		if found != nil && s.mayHave(&resolved, plural) && (found.used() || found.Kind == k.Kind) {
+			resolved.resource.Resource = plural
+			return &resolved
 		}
 	}
+	for !s.mayHave(&resolved, resolved.resource.Resource) { // another kind has the name, which no API server lets happen
+		resolved.resource.Resource += "-" + strings.ToLower(k.Kind)
+	}
 	return &resolved
+}
+
+// mayHave reports whether no other kind has a plural.
+func (s *store) mayHave(k *kind, plural string) bool {
+	found := s.collections[k.resource.GroupVersion().WithResource(plural)]
+	return found == nil || found.Kind == "" || found.Kind == k.Kind
 }
 
 // collectionOf returns the objects of a kind, and makes room for those of a custom one.

@@ -360,3 +360,27 @@ func (p *stealingPlugin) PreBind(ctx context.Context, _ fwk.CycleState, pod *v1.
 	binding.Name = pod.Name
 	return fwk.AsStatus(p.handle.ClientSet().CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{}))
 }
+
+// TestKindsWithTheNamesOfOthers has kinds that no API server would have: of another kind's plural, by their definition or by what
+// their name suggests. They are kinds of their own, and change nothing about the others.
+func TestKindsWithTheNamesOfOthers(t *testing.T) {
+	definition := func(group, kind, plural string) string {
+		return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: "%s.%s-%s"},
+		  spec: {group: %q, names: {kind: %s, plural: %s}, versions: [{name: v1}, 5, {name: ""}]}}`, plural, group, strings.ToLower(kind), group, kind, plural)
+	}
+	for name, input := range map[string]string{
+		"lower case":         "{apiVersion: v1, kind: pod, metadata: {name: b, namespace: default}}",
+		"plural":             "{apiVersion: v1, kind: Pods, metadata: {name: b, namespace: default}}",
+		"defined as pods":    documents(definition("", "Foo", "pods"), "{apiVersion: v1, kind: Foo, metadata: {name: b, namespace: default}}"),
+		"defined twice":      documents(definition("example.com", "A", "bs"), definition("example.com", "B", "bs"), "{apiVersion: example.com/v1, kind: A, metadata: {name: b}}", "{apiVersion: example.com/v1, kind: B, metadata: {name: b}}"),
+		"known kind defined": definition("apps", "ReplicaSet", "nodes"),
+		"no definition":      "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: x}, spec: 5}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			report := run(t, documents(input, node("n1", ""), pod("a", "1", "")), simulate.Options{})
+			if len(report.Pods) != 1 || report.Pods[0].Node != "n1" {
+				t.Errorf("got pods %+v, want one on its node", report.Pods)
+			}
+		})
+	}
+}
