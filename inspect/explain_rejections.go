@@ -30,6 +30,9 @@ func newFailedAttempt(failure scheduler.Failure, at time.Time) *failedAttempt {
 	failed := &failedAttempt{at: at}
 	if failure.Diagnosis != nil {
 		failed.rejections, failed.postFilter = rejectionsOf(failure), failure.Diagnosis.PostFilterMsg
+		if failed.postFilter == fwk.ErrNotFound.Error() {
+			failed.postFilter = "" // a plugin was not asked in PreFilter, after another one rejected the pod, and cannot say anything
+		}
 	}
 	return failed
 }

@@ -288,7 +288,7 @@ func (s *Scheduler) postFilter(ctx context.Context, search *nodeSearch) *failure
 	result, status := search.profile.RunPostFilterPlugins(ctx, search.state, search.pod, search.diagnosis.NodeToStatus)
 	fit.Diagnosis.PostFilterMsg = status.Message()
 	if status.IsError() {
-		s.options.Logger.Error(status.AsError(), "Running the PostFilter plugins failed", "pod", klog.KObj(search.pod))
+		s.options.Logger.Error(status.AsError(), "Running the PostFilter plugins failed", "pod", klog.KObj(search.pod), "plugin", status.Plugin())
 	}
 	f := &failure{status: rejected()}
 	if result != nil {

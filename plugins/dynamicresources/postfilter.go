@@ -5,6 +5,7 @@ package dynamicresources
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -18,7 +19,10 @@ import (
 // back, so that others can be chosen. A claim for extended resources of an earlier attempt is deleted.
 func (pl *plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	s, err := readState(state)
-	if err != nil {
+	switch {
+	case errors.Is(err, fwk.ErrNotFound): // another plugin rejected the pod in PreFilter, before this one was asked
+		return nil, fwk.AsStatus(fwk.ErrNotFound) // the text is in the condition of the pod, with kube-scheduler too
+	case err != nil:
 		return nil, fwk.AsStatus(err)
 	}
 	if len(s.claims) == 0 {
