@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientset "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	restclient "k8s.io/client-go/rest"
 
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -79,14 +80,17 @@ func (a *apiServer) Resources() []*apihttp.Resource {
 	return served
 }
 
-// Resource implements apihttp.Backend. Where nothing says whether a custom kind is namespaced, a request does that names a
-// namespace.
+// Resource implements apihttp.Backend. A custom kind that is neither defined nor in the scheme of the plugins may still come, with an
+// object. Where nothing says whether a custom kind is namespaced, a request does that names a namespace.
 func (a *apiServer) Resource(gvr schema.GroupVersionResource, namespace string) *apihttp.Resource {
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()
 	c := a.store.find(gvr)
-	if c == nil || c.Kind == "" {
-		return nil
+	if c == nil {
+		if scheme.Scheme.IsGroupRegistered(gvr.Group) {
+			return nil
+		}
+		c = a.store.addUnknown(gvr)
 	}
 	c.requested = true
 	if namespace != "" && !c.defined && c.custom() {

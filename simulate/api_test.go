@@ -194,7 +194,7 @@ func TestCustomResourcesThroughClients(t *testing.T) {
 	if _, err := of.Get(ctx, "g", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("got error %v, want not found", err)
 	}
-	if _, err := client.Resource(gates.GroupVersion().WithResource("doors")).List(ctx, metav1.ListOptions{}); !apierrors.IsNotFound(err) ||
+	if _, err := client.Resource(gates.GroupVersion().WithResource("doors")).Namespace("default").Get(ctx, "d", metav1.GetOptions{}); !apierrors.IsNotFound(err) ||
 		!strings.Contains(err.Error(), "CustomResourceDefinition") {
 		t.Errorf("a kind that there is not: got error %v, want not found", err)
 	}

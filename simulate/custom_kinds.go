@@ -67,6 +67,11 @@ func (s *store) learnScheme(types *apiruntime.Scheme) {
 	}
 }
 
+// addUnknown makes room for objects of a custom kind of which nothing is known but the resource.
+func (s *store) addUnknown(resource schema.GroupVersionResource) *collection {
+	return s.addKind(&kind{GroupVersionKind: resource.GroupVersion().WithKind(""), resource: resource})
+}
+
 // readDefinition reads the definition of a custom resource.
 func readDefinition(o object) (schema.GroupKind, customKind) {
 	definition, untyped := o.(*unstructured.Unstructured)

@@ -53,8 +53,9 @@
 //
 // What kind a custom resource is says its CustomResourceDefinition, if the input has it: the plural, whether it belongs to a
 // namespace, and whether its status is a subresource. Without it, the plural is the English one or that under which a plugin
-// asks for the kind, and objects belong to a namespace if one of them names its own. Kinds that nothing reads are mentioned in
-// a warning.
+// asks for the kind, and objects belong to a namespace if one of them names its own. Dynamic informers of a kind that nothing
+// is known of are empty until there is an object; typed clients get an error, unless a scheme of [Options] has the type. Kinds that
+// nothing reads are mentioned in a warning.
 //
 // # Concurrency
 //

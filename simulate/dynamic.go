@@ -28,10 +28,7 @@ func (f *dynamicFactory) ForResource(resource schema.GroupVersionResource) infor
 	defer f.store.mu.Unlock()
 	c := f.store.find(resource)
 	if c == nil {
-		c = f.store.addKind(&kind{
-			GroupVersionKind: resource.GroupVersion().WithKind(""),
-			resource:         resource,
-		})
+		c = f.store.addUnknown(resource)
 	}
 	return dynamicInformer{resource: resource, informer: c.dynamic()}
 }

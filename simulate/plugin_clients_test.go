@@ -4,10 +4,12 @@
 package simulate_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,8 +18,12 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
 	clientcache "k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugintest/objects"
+	"github.com/rouse-scheduler/rouse/simulate"
 )
 
 // gateReader returns what a gate says, read by a client of the plugin's own.
@@ -149,5 +155,44 @@ func TestPluginsWithClientsOfTheirOwn(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestInformerOfUnknownKind has a plugin that waits in its factory for a kind of which the cluster knows nothing yet: neither a
+// definition nor an object. On a cluster that is only looked at there never is one.
+func TestInformerOfUnknownKind(t *testing.T) {
+	start := func(config *restclient.Config) clientcache.SharedIndexInformer {
+		client, err := dynamic.NewForConfig(config)
+		must(t, err)
+		factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+		informer := factory.ForResource(gates).Informer()
+		factory.Start(t.Context().Done())
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if !clientcache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+			t.Error("the informer of the plugin did not come up to date")
+		}
+		return informer
+	}
+	gate := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Gate", "metadata": map[string]any{"name": "g", "namespace": "default"}, "spec": map[string]any{"open": "yes"},
+	}}
+	cluster, err := simulate.NewCluster(t.Context(), withPlugin(t, "Test", gatekeeper(t, "gates.v1.example.com", func(handle fwk.Handle) gateReader {
+		return openOf(start(handle.KubeConfig()).GetStore())
+	})))
+	must(t, err)
+	defer cluster.Close()
+	must(t, cluster.Create(objects.Node("n1").Build(), objects.Pod("a").Build()))
+	must(t, cluster.Settle())
+	must(t, cluster.Create(gate))
+	must(t, cluster.Settle())
+	if state, _ := cluster.Pod("default", "a"); state.Pool != simulate.PoolBound || state.Attempts != 2 {
+		t.Errorf("got %+v, want the pod to be bound in its second attempt", state)
+	}
+
+	clients, err := simulate.NewEmptyClients(nil)
+	must(t, err)
+	if found := start(clients.KubeConfig).GetStore().ListKeys(); len(found) != 0 {
+		t.Errorf("an empty cluster has %q", found)
 	}
 }

@@ -45,7 +45,8 @@ type Target struct {
 type Backend interface {
 	// Resources returns everything that is served.
 	Resources() []*Resource
-	// Resource returns one of them, nil if it is not served. The namespace is the one that a request names; it may be empty.
+	// Resource returns one of them, or one that may still come and has no kind yet; nil if it is not served. The namespace is
+	// the one that a request names; it may be empty.
 	Resource(gvr schema.GroupVersionResource, namespace string) *Resource
 	// Get returns an object.
 	Get(Target) (Object, error)

@@ -35,6 +35,9 @@ type call struct {
 func (t *Transport) newCall(request *http.Request, info *apirequest.RequestInfo, body []byte) (*call, error) {
 	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
 	resource := t.backend.Resource(gvr, info.Namespace)
+	if resource != nil && resource.Kind == "" {
+		resource = withoutObjects(resource, request, info.Verb)
+	}
 	if resource == nil {
 		return nil, noSuchResource(gvr, info.Verb)
 	}
@@ -55,11 +58,22 @@ func (t *Transport) newCall(request *http.Request, info *apirequest.RequestInfo,
 	return c, err
 }
 
+// withoutObjects returns how a kind is served that is not known yet. Dynamic clients are shown that there are no objects, and may
+// wait for some; the name of the kind does not matter to them. Typed clients have to be told the kind, so that they get an error.
+func withoutObjects(resource *Resource, request *http.Request, verb string) *Resource {
+	if verb != "list" && verb != "watch" || strings.Contains(request.Header.Get("Accept"), "*/*") {
+		return nil
+	}
+	unknown := *resource
+	unknown.Kind = "Unknown"
+	return &unknown
+}
+
 // noSuchResource is the answer of a server that does not know a kind of object.
 func noSuchResource(gvr schema.GroupVersionResource, verb string) error {
 	err := apierrors.NewGenericServerResponse(http.StatusNotFound, verb, gvr.GroupResource(), "",
 		"the simulated cluster does not have this kind", 0, false)
-	err.ErrStatus.Message = fmt.Sprintf("the server could not find the requested resource (%s %s): the cluster has neither an object of this kind nor its CustomResourceDefinition",
+	err.ErrStatus.Message = fmt.Sprintf("the server could not find the requested resource (%s %s): the cluster has neither an object of this kind nor its CustomResourceDefinition, and no scheme of the program has its type",
 		verb, gvr.GroupResource())
 	return err
 }
