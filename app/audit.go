@@ -19,8 +19,9 @@ func (p *program) auditCommand() *cobra.Command {
 		Use:   "audit PATH...",
 		Short: "Check whether every event woke the pods that it made schedulable",
 		Long: "Replays manifests and scenarios as simulate does. After every event, the plugins evaluate the waiting pods again,\n" +
-			"independent of the events that they registered and of the answers of their queueing hints. A pod that was not woken although it would now fit is a missed wake-up: in a cluster it would\n" +
-			"wait for minutes until it is tried anyway. If there are any, or if a plugin failed, the exit code is 1.",
+			"regardless of the events that they registered and of the answers of their queueing hints. A pod that was not\n" +
+			"woken although it would now fit is a missed wake-up: in a cluster it would wait for minutes until it is tried\n" +
+			"anyway. The exit code is 1 if there are missed wake-ups, or if a plugin failed.",
 		Example: "  " + clusterInput + " > cluster.yaml\n" +
 			"  rouse audit cluster.yaml scenario.yaml\n" +
 			"  rouse audit --config scheduler.yaml -o json scenario.yaml",

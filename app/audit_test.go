@@ -167,7 +167,7 @@ func TestAuditWarnsOfExpectationsThatFail(t *testing.T) {
 	folder := t.TempDir()
 	path, second := write(t, folder, "scenario.yaml", labelWakesPod), write(t, folder, "too-much.yaml", expectsTooMuch)
 	got := rouse(t, []string{"audit", path, second})
-	if want := "Warning: expectations of the scenarios that were not met: 3; 'simulate' names them\n"; got.code != 0 || got.stderr != want {
+	if want := "Warning: expectations of the scenarios that were not met: 3; 'simulate' lists them\n"; got.code != 0 || got.stderr != want {
 		t.Errorf("exit code %d, standard error %q, want %q", got.code, got.stderr, want)
 	}
 }

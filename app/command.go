@@ -35,7 +35,7 @@ func NewSchedulerCommandWithScheme(scheme *apiruntime.Scheme, options ...Option)
 		Use:   "rouse",
 		Short: "The Kubernetes scheduling framework: simulate, inspect and check schedulers",
 		Long: "Rouse runs the Kubernetes scheduling framework and explains it: what a scheduler would do with a cluster,\n" +
-			"which cluster events wake which pods, and what a KubeSchedulerConfiguration comes to.",
+			"which cluster events wake which pods, and what a KubeSchedulerConfiguration means in effect.",
 		SilenceErrors: true, // Run prints them
 		SilenceUsage:  true,
 	}

@@ -19,9 +19,9 @@ import (
 func (p *program) eventsCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "events",
-		Short: "Show which cluster events wake pods that which plugins rejected",
-		Long: "A pod that fits no node waits until something happens that could help it. What that is, every plugin\n" +
-			"says itself: this is the map of it all, for each profile.",
+		Short: "Show the cluster events that wake the pods each plugin rejected",
+		Long: "A pod that fits no node waits until an event happens that could help it. Every plugin registers the events\n" +
+			"that matter to it; this prints the resulting event map of each profile.",
 		Example: "  rouse events\n" +
 			"  rouse events --event NodeUpdateNodeLabel\n" +
 			"  rouse events --config scheduler.yaml --plugin NodeAffinity -o json",
@@ -75,7 +75,7 @@ func (p *program) checkFilter(command *cobra.Command, filter inspect.EventFilter
 	if filter.Event != "" {
 		events := view.FilterNames()
 		if inspect.NeverAnnounced(filter.Event) {
-			return usageError(command, "%q is never announced, even to plugins that registered it: it belongs to pod groups, which are not there yet",
+			return usageError(command, "%q is never announced, even to plugins that registered it: it belongs to pod groups, which are not supported yet",
 				filter.Event)
 		}
 		if !slices.Contains(events, filter.Event) {

@@ -22,7 +22,7 @@ import (
 func (p *program) explainCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "explain",
-		Short: "Explain what became of a pod",
+		Short: "Explain the state of a pod",
 		Example: "  rouse explain pod web-1 -n shop --server https://localhost:10259 --token-file token --certificate-authority ca.crt\n" +
 			"  rouse explain pod/web-1 --scenario cluster.yaml",
 	}
@@ -60,10 +60,10 @@ func (p *program) explainPodCommand() *cobra.Command {
 		Use:     "pod [NAMESPACE/]NAME {--server URL | --scenario PATH [PATH...]}",
 		Aliases: []string{"pods", "po"},
 		Short:   "Explain why a pod waits, what would wake it, and which nodes are closest",
-		Long: "Explains where a pod is: who rejected it and why, which events would wake it, what the plugins said to the last\n" +
-			"ones, and which nodes are closest to taking it, with every blocker there.\n\n" +
-			"With --server it asks a running scheduler, 'rouse run', as it is now. With --scenario it replays manifests\n" +
-			"and scenarios as simulate does, to their end or to a moment.",
+		Long: "Explains why a pod waits: which plugins rejected it and why, which events would wake it, how the plugins\n" +
+			"answered the last ones, and which nodes come closest, with everything that blocks the pod there.\n\n" +
+			"With --server it asks a running scheduler ('rouse run') about the current state. With --scenario it replays\n" +
+			"manifests and scenarios as simulate does, to the end or to the time given by --at.",
 		Example: "  rouse explain pod shop/web-1 --server https://localhost:10259 --token-file token --certificate-authority ca.crt\n" +
 			"  rouse explain pod web-1 -n shop --scenario cluster.yaml\n" +
 			"  rouse explain pod web-1 --scenario cluster.yaml\n" +
@@ -81,7 +81,7 @@ func (p *program) explainPodCommand() *cobra.Command {
 func (p *program) addExplanation(command *cobra.Command) func(command *cobra.Command, pod string, further []string) error {
 	server := addServerFlags(command)
 	scenario := p.addScenarioFlags(command)
-	namespace := command.Flags().StringP("namespace", "n", "", "namespace of the pod; without it, and without one in the name, it is default")
+	namespace := command.Flags().StringP("namespace", "n", "", "namespace of the pod, if the name does not include it; the default is default")
 	nodes := command.Flags().Int("nodes", inspect.DefaultNodes, "how many of the closest nodes to show")
 	output := addOutputFlag(command)
 	return func(command *cobra.Command, pod string, further []string) error {
@@ -113,8 +113,8 @@ type scenarioFlags struct {
 
 func (p *program) addScenarioFlags(command *cobra.Command) *scenarioFlags {
 	f := &scenarioFlags{replay: p.newReplay(command)}
-	command.Flags().StringArrayVar(&f.paths, "scenario", nil, "file or folder to replay, as are further ones on the command line; - is standard input")
-	command.Flags().Var((*seconds)(&f.at), "at", "explain the pod as it is at this time since the start of the scenario, such as 25s; without it, at the end")
+	command.Flags().StringArrayVar(&f.paths, "scenario", nil, "file or folder to replay, in addition to further ones on the command line; - is standard input")
+	command.Flags().Var((*seconds)(&f.at), "at", "explain the pod as it is this long after the start of the scenario, such as 25s; the default is the end")
 	command.Flags().Lookup("at").DefValue = "" // the help names no default time
 	return f
 }

@@ -41,9 +41,9 @@ func addServerFlags(command *cobra.Command) *serverFlags {
 	f := &serverFlags{}
 	flags := command.Flags()
 	flags.StringVar(&f.server, "server", "", "URL of a running scheduler to ask, such as https://localhost:10259")
-	flags.StringVar(&f.tokenFile, "token-file", "", "file with the bearer token that tells the scheduler who asks")
-	flags.StringVar(&f.authority, "certificate-authority", "", "file with the certificate of the authority that signed that of the scheduler")
-	flags.BoolVar(&f.insecure, "insecure-skip-tls-verify", false, "ask whoever answers, without checking the certificate")
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with the bearer token to authenticate with")
+	flags.StringVar(&f.authority, "certificate-authority", "", "file with the certificate of the authority that signed the certificate of the scheduler")
+	flags.BoolVar(&f.insecure, "insecure-skip-tls-verify", false, "do not verify the certificate of the scheduler")
 	flags.DurationVar(&f.timeout, "request-timeout", 30*time.Second, "how long to wait for the answer; 0 waits forever")
 	return f
 }
@@ -57,7 +57,7 @@ func (f *serverFlags) asked(command *cobra.Command) bool {
 // explain asks the scheduler about a pod; further are arguments that have no place here.
 func (f *serverFlags) explain(command *cobra.Command, further []string, namespace, name string, nodes int) (*inspect.Explanation, error) {
 	if f.server == "" {
-		return nil, usageError(command, "%q needs --server to know whom to ask", command.CommandPath())
+		return nil, usageError(command, "%q needs --server, the URL of the scheduler to ask", command.CommandPath())
 	}
 	for _, flag := range []string{"scenario", "at", "config", "seed"} {
 		if command.Flags().Changed(flag) {
@@ -93,7 +93,7 @@ func (f *serverFlags) url() (*url.URL, error) {
 	case parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "":
 		return nil, fmt.Errorf("--server is %q, but must be a URL such as https://localhost:10259", f.server)
 	case parsed.Scheme == "http" && f.tokenFile != "":
-		return nil, errors.New("--token-file needs an https URL: over http, anybody on the way could read the token")
+		return nil, errors.New("--token-file needs an https URL: over http, anyone on the network path could read the token")
 	}
 	return parsed, nil
 }
@@ -142,7 +142,7 @@ func (f *serverFlags) ask(ctx context.Context, client *http.Client, base, addres
 	}
 	explanation := &inspect.Explanation{}
 	if err := json.Unmarshal(body, explanation); err != nil || explanation.At == "" {
-		return nil, fmt.Errorf("what %s answers is not an explanation; is it the URL of a 'rouse run'?", base)
+		return nil, fmt.Errorf("the response of %s is not an explanation; is it the URL of a 'rouse run'?", base)
 	}
 	return explanation, nil
 }
@@ -178,7 +178,7 @@ func (f *serverFlags) refused(base *url.URL, code int, body []byte) error {
 	const giveToken = "give a token with --token-file, such as one of 'kubectl create token'"
 	switch aboutPod := status.Details != nil && status.Details.Kind == "pods"; {
 	case code == http.StatusUnauthorized && f.tokenFile == "":
-		return fmt.Errorf("%s wants to know who asks; %s", base, giveToken)
+		return fmt.Errorf("%s requires authentication; %s", base, giveToken)
 	case code == http.StatusUnauthorized:
 		return fmt.Errorf("%s does not accept the token in %s; has it expired?", base, f.tokenFile)
 	case code == http.StatusForbidden && f.tokenFile == "":

@@ -114,7 +114,7 @@ func TestExplainPodOfSchedulerThatCannotTell(t *testing.T) {
 		r.answers("/readyz", 200)
 		r.eventually("it names the leader", func() (bool, string) {
 			_, err := explainPod(t, "web", "--server", r.url, "--insecure-skip-tls-verify")
-			return err != nil && strings.HasSuffix(err.Error(), "code 503: this replica does not schedule; ask the leader, the-leader"), fmt.Sprint(err)
+			return err != nil && strings.HasSuffix(err.Error(), "code 503: this replica is not the leader; ask the leader, the-leader"), fmt.Sprint(err)
 		})
 	})
 	t.Run("starting", func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestExplainPodOfSchedulerThatCannotTell(t *testing.T) {
 		r := start(t, server, []string{"--leader-elect=false", open})
 		r.answers("/livez", 200)
 		_, err := explainPod(t, "web", "--server", r.url, "--insecure-skip-tls-verify")
-		if err == nil || !strings.HasSuffix(err.Error(), "code 503: this process does not schedule yet; ask again in a moment") {
+		if err == nil || !strings.HasSuffix(err.Error(), "code 503: this process does not schedule yet; try again in a moment") {
 			t.Errorf("got error %v", err)
 		}
 	})
@@ -187,15 +187,15 @@ func TestExplainPodRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		"unknown user":        {401, status("Unauthorized", ""), nil, "URL wants to know who asks; give a token with --token-file, such as one of 'kubectl create token'"},
+		"unknown user":        {401, status("Unauthorized", ""), nil, "URL requires authentication; give a token with --token-file, such as one of 'kubectl create token'"},
 		"expired token":       {401, status("Unauthorized", ""), []string{"--token-file", token}, "URL does not accept the token in " + token + "; has it expired?"},
 		"user without rights": {403, status("User cannot get path", ""), []string{"--token-file", token}, `URL: User cannot get path; that takes a role with {nonResourceURLs: ["/explain/pods/*"], verbs: [get]}`},
 		"no such pod":         {404, status("there is no pod", `,"details":{"kind":"pods","name":"web"}`), nil, "there is no pod"},
 		"no such path":        {404, "404 page not found\n", nil, "URL does not explain pods: it has no /explain/pods/; is it the URL of a 'rouse run' of this version?"},
 		"no leader":           {503, status("ask the leader", ""), nil, "URL answers with code 503: ask the leader"},
 		"a server error":      {500, "<html>", nil, "URL answers with code 500: Internal Server Error"},
-		"another service":     {200, "hello", nil, "what URL answers is not an explanation; is it the URL of a 'rouse run'?"},
-		"another API":         {200, "{}", nil, "what URL answers is not an explanation; is it the URL of a 'rouse run'?"},
+		"another service":     {200, "hello", nil, "the response of URL is not an explanation; is it the URL of a 'rouse run'?"},
+		"another API":         {200, "{}", nil, "the response of URL is not an explanation; is it the URL of a 'rouse run'?"},
 		"a redirection":       {302, "", nil, "URL answers with code 302: Found"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestExplainPodUnreachable(t *testing.T) {
 		"trust and distrust": {append(flags, "--insecure-skip-tls-verify"), "preparing to ask " + hangs.URL},
 		"token for everyone": {[]string{"--server", open.URL, "--token-file", "token"}, "--token-file needs an https URL"},
 		"not a URL":          {[]string{"--server", "ftp://x"}, `--server is "ftp://x", but must be a URL such as https://localhost:10259`},
-		"no server":          {[]string{"--insecure-skip-tls-verify"}, "needs --server to know whom to ask"},
+		"no server":          {[]string{"--insecure-skip-tls-verify"}, "needs --server, the URL of the scheduler to ask"},
 		"and a scenario":     {append(flags, "--scenario", "x.yaml"), "--scenario is for a simulation, and cannot be used with --server"},
 		"at a time":          {append(flags, "--at", "5s"), "--at is for a simulation, and cannot be used with --server"},
 		"two pods":           {append(flags, "b"), `takes one pod, but got "b" as well`},

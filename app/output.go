@@ -38,7 +38,7 @@ type formFlag struct {
 // addOutputFlag gives a command the flag --output with text, JSON, YAML and further forms.
 func addOutputFlag(command *cobra.Command, further ...form) *formFlag {
 	flag := &formFlag{form: textForm, allowed: append([]form{textForm, jsonForm, yamlForm}, further...)}
-	command.Flags().VarP(flag, "output", "o", "form of the output: "+flag.names(" or "))
+	command.Flags().VarP(flag, "output", "o", "output format: "+flag.names(" or "))
 	complete(command, "output", func() []string { return strings.Split(flag.names(","), ",") })
 	return flag
 }
@@ -59,12 +59,12 @@ func (f *formFlag) names(last string) string {
 func (f *formFlag) String() string { return string(f.form) }
 
 // Type implements pflag.Value; it stands for the value in help texts.
-func (f *formFlag) Type() string { return "form" }
+func (f *formFlag) Type() string { return "format" }
 
 // Set implements pflag.Value.
 func (f *formFlag) Set(value string) error {
 	if !slices.Contains(f.allowed, form(value)) {
-		return fmt.Errorf("the forms are %s", f.names(" and "))
+		return fmt.Errorf("the formats are %s", f.names(" and "))
 	}
 	f.form = form(value)
 	return nil

@@ -14,10 +14,10 @@ func (p *program) pluginsCommand() *cobra.Command {
 		Use:   "plugins",
 		Short: "List the plugins that a profile may name",
 		Long: "Lists every plugin with the extension points that it implements, whether it is enabled by default, the\n" +
-			"default weight of its scores, and the events that wake pods which it rejected.",
+			"default weight of its scores, and the events that wake the pods it rejected.",
 		Args: between(0, 0, ""),
 	}
-	path := command.Flags().String("config", "", "KubeSchedulerConfiguration file with the arguments of plugins that need some")
+	path := command.Flags().String("config", "", "KubeSchedulerConfiguration file, for plugins that require arguments")
 	output := addOutputFlag(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		registry, err := p.registry()

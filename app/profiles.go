@@ -26,10 +26,10 @@ func (p *program) profilesCommand() *cobra.Command {
 func (p *program) showCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "show [FILE]",
-		Short: "Show what a configuration comes to",
+		Short: "Show a configuration with everything that is in effect",
 		Long: "Shows every default, the plugins of each extension point in the order in which they are called, and for each\n" +
-			"of them whether it is a default one or where in the file it was enabled. Without a file the default\n" +
-			"configuration is shown; - is standard input. The form config is a file with every default written out, which any\n" +
+			"of them whether it is a default or where in the file it was enabled. Without a file, the default configuration\n" +
+			"is shown; - is standard input. -o config prints a configuration file with every default written out, which any\n" +
 			"kube-scheduler loads.",
 		Example: "  rouse profiles show scheduler.yaml\n" +
 			"  rouse profiles show -o config scheduler.yaml > complete.yaml",
@@ -83,8 +83,8 @@ func writeFile(w io.Writer, config *profiles.Configuration) error {
 func (p *program) diffCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "diff FILE [FILE]",
-		Short: "Compare two configurations by what they come to",
-		Long: "Compares two configurations with all defaults filled in and plugins expanded, so that two ways to write the\n" +
+		Short: "Compare two configurations by their effect",
+		Long: "Compares two configurations with all defaults filled in and plugins expanded, so two ways to write the\n" +
 			"same thing are equal. A single file is compared with the default configuration. The exit code is 1 if there\n" +
 			"are differences.",
 		Example: "  rouse profiles diff old.yaml new.yaml",

@@ -22,7 +22,7 @@ type replay struct {
 // newReplay gives a command the flags of a simulation.
 func (p *program) newReplay(command *cobra.Command) *replay {
 	r := &replay{program: p, config: addConfigFlag(command)}
-	command.Flags().Uint64Var(&r.seed, "seed", 0, "choose differently among equally good nodes")
+	command.Flags().Uint64Var(&r.seed, "seed", 0, "seed of the choice among equally good nodes")
 	return r
 }
 
@@ -70,7 +70,7 @@ func (r *replay) run(command *cobra.Command, paths []string, w watcher, until *t
 		warn(command, warning)
 	}
 	if failed := len(report.Failures); failed > 0 {
-		warn(command, fmt.Sprintf("expectations of the scenarios that were not met: %d; 'simulate' names them", failed))
+		warn(command, fmt.Sprintf("expectations of the scenarios that were not met: %d; 'simulate' lists them", failed))
 	}
 	return cluster, nil
 }

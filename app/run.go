@@ -27,7 +27,7 @@ func (p *program) runCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "run",
 		Short: "Schedule the pods of a cluster",
-		Long: "Runs the scheduler against a cluster until it is told to stop. It takes the place of kube-scheduler, or\n" +
+		Long: "Runs the scheduler against a cluster until it is stopped. It replaces kube-scheduler, or\n" +
 			"runs next to it for pods that name one of its profiles in spec.schedulerName. The flags are those of\n" +
 			"kube-scheduler.",
 		Example: "  rouse run --config scheduler.yaml\n" +

@@ -49,7 +49,7 @@ func (p *process) fillCaches(ctx, background context.Context) {
 		}
 		if time.Now().After(reminder) {
 			reminder = time.Now().Add(patient)
-			p.logger.Info("Still waiting to know the cluster before scheduling", "waitingFor", p.waitingFor().Error())
+			p.logger.Info("Still waiting for the informers to sync before scheduling", "waitingFor", p.waitingFor().Error())
 		}
 		return false, nil
 	})

@@ -59,15 +59,15 @@ func connect(o *options.Options, config *profiles.Configuration, fullPods bool, 
 	rest.Wrap(c.access.Wrap)
 	c.fenced = c.fence.fenced(rest)
 	if c.client, err = clientset.NewForConfig(restclient.AddUserAgent(c.fenced, "scheduler")); err != nil {
-		return nil, &unreadableError{fmt.Errorf("making a client: %w", err)}
+		return nil, &unreadableError{fmt.Errorf("creating a client: %w", err)}
 	}
 	dynamicClient, err := dynamic.NewForConfig(restclient.AddUserAgent(rest, "scheduler"))
 	if err != nil {
-		return nil, fmt.Errorf("making a client for custom resources: %w", err)
+		return nil, fmt.Errorf("creating a client for custom resources: %w", err)
 	}
 	eventClient, err := clientset.NewForConfig(rest)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for events: %w", err)
+		return nil, fmt.Errorf("creating a client for events: %w", err)
 	}
 	if c.name, err = clientcache.NewInformerName(informerName); err != nil {
 		logger.V(1).Info("The informers are not in the metrics", "reason", err) // another scheduler in the process has the name

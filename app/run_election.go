@@ -82,7 +82,7 @@ func (p *process) elector(callbacks leaderelection.LeaderCallbacks) (*leaderelec
 	election := &p.config.LeaderElection
 	host, err := os.Hostname()
 	if err != nil {
-		return nil, fmt.Errorf("naming this process in the election of a leader: %w", err)
+		return nil, fmt.Errorf("naming this process in the leader election: %w", err)
 	}
 	lock, err := resourcelock.NewFromKubeconfig(election.ResourceLock, election.ResourceNamespace, election.ResourceName,
 		resourcelock.ResourceLockConfig{
@@ -90,7 +90,7 @@ func (p *process) elector(callbacks leaderelection.LeaderCallbacks) (*leaderelec
 			EventRecorder: p.cluster.coreRecorder(p.config.Profiles[0].SchedulerName),
 		}, p.cluster.rest, election.RenewDeadline.Duration)
 	if err != nil {
-		return nil, fmt.Errorf("preparing the election of a leader: %w", err)
+		return nil, fmt.Errorf("preparing the leader election: %w", err)
 	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:            lock,
@@ -103,7 +103,7 @@ func (p *process) elector(callbacks leaderelection.LeaderCallbacks) (*leaderelec
 		Name:            election.ResourceName,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("preparing the election of a leader: %w", err)
+		return nil, fmt.Errorf("preparing the leader election: %w", err)
 	}
 	p.cluster.fence.start(elector)
 	return elector, nil

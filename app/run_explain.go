@@ -17,11 +17,11 @@ import (
 func (p *process) Explain(ctx context.Context, namespace, name string, nodes int) (*inspect.Explanation, error) {
 	switch leader := p.leader.Load(); {
 	case !p.leading.Load() && leader != nil:
-		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("this replica does not schedule; ask the leader, %s", *leader))
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("this replica is not the leader; ask the leader, %s", *leader))
 	case !p.leading.Load():
-		return nil, apierrors.NewServiceUnavailable("this process does not schedule yet; ask again in a moment")
+		return nil, apierrors.NewServiceUnavailable("this process does not schedule yet; try again in a moment")
 	case !p.caches.full.Load():
-		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("the scheduler does not know the cluster yet: %v; ask again in a moment", p.waitingFor()))
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("the informers of the scheduler have not synced yet: %v; try again in a moment", p.waitingFor()))
 	}
 	explanation, err := p.explainer.Explain(ctx, namespace, name, nodes)
 	var missing *inspect.NoSuchPodError

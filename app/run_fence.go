@@ -14,7 +14,7 @@ import (
 )
 
 // errNotLeading is why a request is not sent that would change something.
-var errNotLeading = errors.New("this replica does not have the Lease any more, so it changes nothing; another one may be the leader")
+var errNotLeading = errors.New("this replica no longer holds the Lease, so it makes no changes; another one may be the leader")
 
 // leadership is what a fence asks the elector.
 type leadership interface {

@@ -19,7 +19,7 @@ import (
 func measure(logger klog.Logger, options *scheduler.Options) *metrics.Metrics {
 	measured, err := metrics.New(legacyregistry.Register, metrics.Options{})
 	if err != nil {
-		logger.Info("Warning: this scheduler is not measured; another one in the process seems to be")
+		logger.Info("Warning: this scheduler has no metrics; another one in this process seems to have registered them")
 		logger.V(2).Info("Metrics cannot be registered", "err", err)
 		return nil
 	}

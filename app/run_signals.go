@@ -24,7 +24,7 @@ func catchSignals(parent context.Context, logger klog.Logger) (ctx context.Conte
 				return
 			}
 			if asked {
-				logger.Info("Asked to end a second time; not waiting for what is under way")
+				logger.Info("Told to stop a second time; not waiting for bindings in flight")
 				klog.FlushAndExit(klog.ExitFlushTimeout, int(ExitCheckFailed))
 			}
 			cancel()

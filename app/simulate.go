@@ -26,12 +26,12 @@ const clusterInput = "kubectl get " + simulate.KubectlResources + " -A -o yaml"
 func (p *program) simulateCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "simulate PATH...",
-		Short: "Replay manifests and scenarios on a cluster in memory",
-		Long: "Reads files and folders of YAML or JSON, creates what is in them on a cluster in memory and lets the scheduler\n" +
-			"work until nothing more happens. Time is virtual and every run has the same result. A document of kind\n" +
-			"Scenario says what happens when, and what should have become of pods: if it has not, the exit code is 1.\n\n" +
-			"Lists as kubectl prints them are read as they are. The path - is standard input. A scheduler configuration among\n" +
-			"the files is used if --config names no other.",
+		Short: "Replay manifests and scenarios in an in-memory cluster",
+		Long: "Reads files and folders of YAML or JSON, creates the objects in an in-memory cluster and lets the scheduler\n" +
+			"run until nothing more happens. Time is virtual and every run has the same result. A document of kind\n" +
+			"Scenario is a timeline of changes and of expectations about pods; if one is not met, the exit code is 1.\n\n" +
+			"Lists that kubectl printed can be read as they are. The path - is standard input. A scheduler configuration\n" +
+			"among the files is used unless --config names another.",
 		Example: "  " + clusterInput + " | rouse simulate -\n" +
 			"  rouse simulate --config scheduler.yaml cluster.yaml scenario.yaml\n" +
 			"  rouse simulate -o html scenario.yaml > report.html",
@@ -40,9 +40,9 @@ func (p *program) simulateCommand() *cobra.Command {
 	s := &simulation{program: p}
 	s.config = addConfigFlag(command)
 	s.output = addOutputFlag(command, htmlForm)
-	command.Flags().Uint64Var(&s.seed, "seed", 0, "choose differently among equally good nodes")
-	command.Flags().BoolVar(&s.trace, "trace", false, "have everything that happened in JSON and YAML, as text and HTML always do")
-	command.Flags().BoolVarP(&s.quiet, "quiet", "q", false, "only the summary as text")
+	command.Flags().Uint64Var(&s.seed, "seed", 0, "seed of the choice among equally good nodes")
+	command.Flags().BoolVar(&s.trace, "trace", false, "include everything that happened in JSON and YAML; text and HTML always do")
+	command.Flags().BoolVarP(&s.quiet, "quiet", "q", false, "only the summary of the text output")
 	command.RunE = s.run
 	return command
 }

@@ -79,8 +79,8 @@ func (p *program) validateCommand() *cobra.Command {
 		Use:   "validate FILE...",
 		Short: "Check KubeSchedulerConfiguration files",
 		Long: "Checks that a scheduler would start with each file: it is read strictly, its plugins are built and put at\n" +
-			"their extension points, and the certificates of extenders are read. Everything that is wrong is printed, with\n" +
-			"line and column; the exit code is 2 then. With --strict, warnings make it 1. The path - is standard input.",
+			"their extension points, and the certificates of extenders are read. All errors are printed, with line\n" +
+			"and column, and the exit code is 2. With --strict, it is 1 if there are only warnings. The path - is standard input.",
 		Example: "  rouse profiles validate scheduler.yaml\n" +
 			"  kubectl -n kube-system get configmap scheduler -o jsonpath='{.data.config}' | rouse profiles validate -",
 		Args: between(1, -1, "at least one configuration file"),

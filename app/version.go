@@ -24,7 +24,7 @@ const (
 func (p *program) versionCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, and the version of Kubernetes that it speaks",
+		Short: "Print the version, and the Kubernetes version that it implements",
 		Args:  between(0, 0, ""),
 	}
 	output := addOutputFlag(command)

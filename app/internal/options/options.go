@@ -106,7 +106,7 @@ func (o *Options) Complete() error {
 		errs = append(errs, o.Metrics.Validate()...)
 	}
 	if o.MaxInUnschedulable <= 0 {
-		errs = append(errs, fmt.Errorf("--pod-max-in-unschedulable-pods-duration %s must be longer than nothing", o.MaxInUnschedulable))
+		errs = append(errs, fmt.Errorf("--pod-max-in-unschedulable-pods-duration %s must be longer than 0", o.MaxInUnschedulable))
 	}
 	return errors.Join(errs...)
 }
@@ -115,7 +115,7 @@ func (o *Options) Complete() error {
 func (o *Options) EnsureCertificate() error {
 	err := o.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)})
 	if err != nil {
-		return fmt.Errorf("making a self-signed certificate: %w", err)
+		return fmt.Errorf("creating a self-signed certificate: %w", err)
 	}
 	return nil
 }

@@ -203,7 +203,7 @@ func TestComplete(t *testing.T) {
 		{flag: "--feature-gates=Nope=true", wantErr: "unrecognized feature gate: Nope"},
 		{flag: "--show-hidden-metrics-for-version=1.36"},
 		{flag: "--requestheader-username-headers= ", wantErr: `empty value in "requestheader-username-headers"`},
-		{flag: "--pod-max-in-unschedulable-pods-duration=0s", wantErr: "must be longer than nothing"},
+		{flag: "--pod-max-in-unschedulable-pods-duration=0s", wantErr: "must be longer than 0"},
 	} {
 		t.Run(test.flag, func(t *testing.T) {
 			err := parse(t, test.flag).Complete()
