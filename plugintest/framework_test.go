@@ -364,7 +364,7 @@ func TestWakesFailures(t *testing.T) {
 	})
 	want := []string{
 		`the hint of plugin Limit for NodeAdd failed when Node n1 is added: plugin "Limit" panicked in QueueingHintFn: oh`,
-		"asking hints about a transition: it has no object; make it with Added, Updated or Deleted",
+		"asking hints about a transition: it has no object; create it with Added, Updated or Deleted",
 	}
 	for i, failure := range recorded.failures {
 		recorded.failures[i], _, _ = strings.Cut(failure, " (at plugintest/framework_test.go:")

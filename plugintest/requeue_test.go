@@ -199,7 +199,7 @@ func TestCheckRequeueFindings(t *testing.T) {
 			name:        "transition without an object",
 			transitions: []plugintest.Transition{{}},
 			want: []string{"checking the wake-ups of plugin Limit, when nothing happens: " +
-				"it has no object; make it with Added, Updated or Deleted"},
+				"it has no object; create it with Added, Updated or Deleted"},
 		},
 		{
 			name:        "transition of two objects",

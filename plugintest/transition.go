@@ -58,7 +58,7 @@ func (tr Transition) object() apiruntime.Object {
 // check reports whether the transition can be made.
 func (tr Transition) check() error {
 	if tr.object() == nil {
-		return errors.New("it has no object; make it with Added, Updated or Deleted")
+		return errors.New("it has no object; create it with Added, Updated or Deleted")
 	}
 	if tr.before != nil && tr.after != nil && identify(tr.before) != identify(tr.after) {
 		return fmt.Errorf("it is about two objects, %s and %s", describeObject(tr.before), describeObject(tr.after))

@@ -134,7 +134,7 @@ func checkKind(document *manifest.Document) error {
 	}
 	for _, kind := range argsKinds() {
 		if kind == header.Kind {
-			return document.Errorf("kind", "couldn't decode as %s, got %s: arguments belong into profiles[].pluginConfig[].args",
+			return document.Errorf("kind", "couldn't decode as %s, got %s: arguments belong in profiles[].pluginConfig[].args",
 				configurationKind, version.WithKind(kind))
 		}
 	}

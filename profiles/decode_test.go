@@ -50,7 +50,7 @@ func TestParseErrors(t *testing.T) {
 		}},
 		{"args kind", "kind: NodeAffinityArgs\napiVersion: kubescheduler.config.k8s.io/v1\n", []string{
 			`config.yaml:1:1: kind: couldn't decode as KubeSchedulerConfiguration, got kubescheduler.config.k8s.io/v1, Kind=NodeAffinityArgs: ` +
-				`arguments belong into profiles[].pluginConfig[].args`,
+				`arguments belong in profiles[].pluginConfig[].args`,
 		}},
 		{"unknown fields", fileHeader + "bar: 1\nleaderElection: {foo: 1}\nprofiles:\n- plugnis: {}\n- schedulerName: b\n  baz: 1\n", []string{
 			`config.yaml:3:1: bar: unknown field`,

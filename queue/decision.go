@@ -103,7 +103,7 @@ func (q *Queue) decideAfterAttempt(pod *queuedPod) decision {
 		return decision{strategy: AfterBackoff}
 	}
 	if entry == nil {
-		q.logger.Error(nil, "A pod was given back that is not in flight; it is tried again after its backoff", "pod", klog.KObj(pod.Pod))
+		q.logger.Error(nil, "A pod that is not in flight was given back; it is tried again after its backoff", "pod", klog.KObj(pod.Pod))
 		return decision{strategy: AfterBackoff}
 	}
 	if entry.before == nil {

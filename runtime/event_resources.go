@@ -34,7 +34,7 @@ func (e *EventResourceError) Error() string {
 	if e.Suggestion != "" {
 		end = fmt.Sprintf("did you mean %q?", e.Suggestion)
 	}
-	return fmt.Sprintf("profile %q: plugin %q registers events of %q, and will never hear of one, as no resource has that name; %s",
+	return fmt.Sprintf("profile %q: plugin %q registers events of %q, but no resource has that name, so it will never receive one; %s",
 		e.Profile, e.Plugin, e.Resource, end)
 }
 

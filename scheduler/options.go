@@ -115,7 +115,7 @@ func (o *Options) complete() error {
 		return errors.New("building a scheduler: Options.Client is nil; pass the clientset that it works with")
 	}
 	if o.Informers == nil {
-		return errors.New("building a scheduler: Options.Informers is nil; make a factory with NewInformerFactory")
+		return errors.New("building a scheduler: Options.Informers is nil; create a factory with NewInformerFactory")
 	}
 	if o.Configuration == nil {
 		o.Configuration = profiles.Default()

@@ -20,7 +20,7 @@ import (
 // refusedChange reports a plugin that called a method that changes a node info of the snapshot.
 func (s *Scheduler) refusedChange(method, node string) {
 	call, source := s.calls.Caller()
-	err := fmt.Errorf("plugin %q called %s on the node info of node %s in %s, which other plugins and profiles have too; nothing was changed; "+
+	err := fmt.Errorf("plugin %q called %s on the node info of node %s in %s, which is shared with other plugins and profiles; nothing was changed; "+
 		"change a copy, which Snapshot returns", call.Plugin, method, node, call.Method)
 	if source != "" {
 		err = fmt.Errorf("%w (at %s)", err, source)

@@ -42,7 +42,7 @@ func newClient(s *store, hub *apihttp.Hub) (*apiServer, clientset.Interface, err
 	config.AcceptContentTypes = strings.Join([]string{apiruntime.ContentTypeProtobuf, apiruntime.ContentTypeJSON}, ",")
 	client, err := clientset.NewForConfig(config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a client of the simulated API server: %w", err)
+		return nil, nil, fmt.Errorf("creating a client of the simulated API server: %w", err)
 	}
 	return server, client, nil
 }

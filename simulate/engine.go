@@ -170,7 +170,7 @@ func (c *Cluster) settle(limit time.Time) error {
 			return nil
 		}
 		if next.After(end) {
-			return fmt.Errorf("the simulation did not settle within %v: %s; raise the limit or look for a plugin that keeps asking for pods",
+			return fmt.Errorf("the simulation did not settle within %v: %s; raise the limit or look for a plugin that keeps waking pods",
 				allowed, c.tracker.unsettled())
 		}
 		c.clock.moveTo(next)

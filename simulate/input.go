@@ -180,7 +180,7 @@ func (l *loader) finish() (*Input, error) {
 	full := l.full()
 	if err := l.errs.Err(); err != nil {
 		if full {
-			err = manifest.ErrorList{err, fmt.Errorf("too many errors; what follows was not read")}
+			err = manifest.ErrorList{err, fmt.Errorf("too many errors; the rest was not read")}
 		}
 		return nil, &InputError{err}
 	}

@@ -71,7 +71,7 @@ func TestErrorsHaveAnEnd(t *testing.T) {
 				t.Fatal("the input is accepted")
 			}
 			lines := strings.Split(err.Error(), "\n")
-			if last := lines[len(lines)-1]; len(lines) > 1100 || last != "too many errors; what follows was not read" {
+			if last := lines[len(lines)-1]; len(lines) > 1100 || last != "too many errors; the rest was not read" {
 				t.Errorf("the error has %d lines, the last is %q", len(lines), last)
 			}
 		})

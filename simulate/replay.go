@@ -31,7 +31,7 @@ func (c *Cluster) ReplayUntil(input *Input, end Time) error {
 }
 
 // errEnd ends a replay at its time.
-var errEnd = errors.New("the replay is at its end")
+var errEnd = errors.New("the replay has ended")
 
 func (c *Cluster) replay(input *Input, end *time.Time) error {
 	if input.taken {

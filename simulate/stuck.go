@@ -46,7 +46,7 @@ func (t *tracker) checkTries(limit int) error {
 	if r == nil || r.tries <= limit {
 		return nil
 	}
-	return fmt.Errorf("pod %s was tried %d times at %v without time passing, and would be forever: %s; look for a plugin that keeps asking for it",
+	return fmt.Errorf("pod %s was tried %d times at %v without time passing, and would be forever: %s; look for a plugin that keeps waking it",
 		r.key(), r.tries, t.now(), r.Message)
 }
 

@@ -85,7 +85,7 @@ func (pl *plugin) write(ctx context.Context, p *plan) error {
 		claim, err := pl.client.CoreV1().PersistentVolumeClaims(made.claim.Namespace).Update(ctx, made.claim, metav1.UpdateOptions{})
 		if err != nil {
 			pl.restore(&rest)
-			return fmt.Errorf("asking for a volume for claim %q: %w", claimKey(made.claim), err)
+			return fmt.Errorf("requesting a volume for claim %q: %w", claimKey(made.claim), err)
 		}
 		made.claim, rest.provisions = claim, p.provisions[i+1:]
 	}

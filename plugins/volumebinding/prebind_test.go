@@ -189,7 +189,7 @@ func TestRefusedWrites(t *testing.T) {
 	}{
 		{"persistentvolumes/v", 1, []string{"small", "large"}, []string{`binding persistentvolume "v" to claim "default/c": `, "it was modified"}},
 		{"persistentvolumes/w", 2, []string{"large"}, []string{`binding persistentvolume "w" to claim "default/d": `}},
-		{"persistentvolumeclaims/new", 3, nil, []string{`asking for a volume for claim "default/new": `}},
+		{"persistentvolumeclaims/new", 3, nil, []string{`requesting a volume for claim "default/new": `}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.refused, func(t *testing.T) {

@@ -55,7 +55,7 @@ func call[A answer](e *Extender, verb string, arguments any) (*A, error) {
 		if errors.Is(err, io.EOF) {
 			err = errors.New("the answer is empty")
 		}
-		return nil, fmt.Errorf("failed %s with extender at URL %s, which answered with something else than %T%s: %w",
+		return nil, fmt.Errorf("failed %s with extender at URL %s, whose response is not a %T%s: %w",
 			verb, url, *result, begin.quote(": "), err)
 	}
 	// What is left, such as a line feed, is read so that the connection can be used again.

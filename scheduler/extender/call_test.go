@@ -59,10 +59,10 @@ func TestBadAnswers(t *testing.T) {
 		{"not found", 404, "404 page not found", []string{"code 404", "page not found"}},
 		{"created", 201, "{}", []string{"code 201"}},
 		{"a long page", 502, strings.Repeat("é", 10_000), []string{"code 502", "é...\""}},
-		{"not JSON", 200, "<html>login</html>", []string{"answered with something else", `"<html>login</html>"`}},
-		{"cut off", 200, `{"NodeNames": ["a"`, []string{"answered with something else"}},
+		{"not JSON", 200, "<html>login</html>", []string{"whose response is not a", `"<html>login</html>"`}},
+		{"cut off", 200, `{"NodeNames": ["a"`, []string{"whose response is not a"}},
 		{"empty", 200, "", []string{"the answer is empty"}},
-		{"another type", 200, `"yes"`, []string{"answered with something else", `"\"yes\""`}},
+		{"another type", 200, `"yes"`, []string{"whose response is not a", `"\"yes\""`}},
 	}
 	for _, tt := range tests {
 		for verb, call := range verbs() {

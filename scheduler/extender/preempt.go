@@ -17,7 +17,7 @@ func (e *Extender) ProcessPreemption(
 	pod *v1.Pod, victims map[string]*extenderv1.Victims, nodes fwk.NodeInfoLister,
 ) (map[string]*extenderv1.Victims, error) {
 	if !e.SupportsPreemption() {
-		return nil, fmt.Errorf("extender %s has no preemptVerb, so it has no say in the preemption for pod %s/%s",
+		return nil, fmt.Errorf("extender %s has no preemptVerb, so it takes no part in the preemption for pod %s/%s",
 			e.Name(), pod.Namespace, pod.Name)
 	}
 	arguments := &extenderv1.ExtenderPreemptionArgs{Pod: pod}

@@ -103,7 +103,7 @@ func New(register func(basemetrics.Registerable) error, options Options) (*Metri
 	m.eventLabels.known = map[fwk.ClusterEvent]string{}
 	m.register(&r)
 	for _, definition := range r.definitions {
-		r.fail(definition.Name, errors.New("the metric is defined and not made"))
+		r.fail(definition.Name, errors.New("the metric is defined but was not created"))
 	}
 	if err := errors.Join(r.errs...); err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (r *registration) gauges(name string) *gauges {
 func registered[M basemetrics.Registerable](r *registration, name string, kind Kind, make func(Definition) M) M {
 	definition := r.definitions[name]
 	if definition.Kind != kind {
-		r.fail(definition.Name, fmt.Errorf("it is defined as %q and made as %q", definition.Kind, kind))
+		r.fail(definition.Name, fmt.Errorf("it is defined as %q but created as %q", definition.Kind, kind))
 	}
 	delete(r.definitions, name)
 	metric := make(definition)
