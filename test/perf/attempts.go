@@ -4,15 +4,8 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"math"
-	"net/http"
 	"slices"
-	"strings"
-
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 )
 
 // Latency is in seconds, as precise as the buckets of the histogram are.
@@ -37,32 +30,10 @@ type histogram struct {
 // histograms are those of one metric by the result of the attempt, over all profiles.
 type histograms map[string]histogram
 
-// readAttempts reads the metrics of the scheduler.
-func (r *run) readAttempts(ctx context.Context) (histograms, error) {
-	answer, err := r.scheduler.Read(ctx, "/metrics", r.token)
-	if err != nil {
-		return nil, err
-	}
-	if answer.Code != http.StatusOK {
-		return nil, fmt.Errorf("reading the metrics of the scheduler: it answers %d: %s", answer.Code, answer.Body)
-	}
-	return parseAttempts(answer.Body)
-}
-
-func parseAttempts(text string) (histograms, error) {
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("reading the metrics of the scheduler: %w", err)
-	}
+func attemptsIn(families metricFamilies) histograms {
 	read := histograms{}
 	for _, metric := range families[attemptMetric].GetMetric() {
-		result := ""
-		for _, label := range metric.GetLabel() {
-			if label.GetName() == "result" {
-				result = label.GetValue()
-			}
-		}
+		result := labelOf(metric, "result")
 		h := read[result]
 		h.count += metric.GetHistogram().GetSampleCount()
 		h.sum += metric.GetHistogram().GetSampleSum()
@@ -74,7 +45,7 @@ func parseAttempts(text string) (histograms, error) {
 		}
 		read[result] = h
 	}
-	return read, nil
+	return read
 }
 
 // since returns the latencies of what was observed after an earlier reading.

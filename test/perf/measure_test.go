@@ -38,11 +38,11 @@ func TestThroughput(t *testing.T) {
 
 func TestAttemptsOfThePhase(t *testing.T) {
 	read := func(lines string) histograms {
-		h, err := parseAttempts("# TYPE scheduler_scheduling_attempt_duration_seconds histogram\n" + lines)
+		read, err := parseMetrics("# TYPE scheduler_scheduling_attempt_duration_seconds histogram\n" + lines)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return h
+		return read.attempts
 	}
 	series := func(profile string, small, large, all, sum string) string {
 		labels := `profile="` + profile + `",result="scheduled"`
@@ -91,5 +91,25 @@ func TestTableAndPage(t *testing.T) {
 	}
 	if text := markdown(&Report{CPUs: 2, Go: "go1.26", Rows: rows}); strings.Count(text, "\n") != 8 || !strings.Contains(text, "| misc/B/5Nodes |") {
 		t.Errorf("the page has:\n%s", text)
+	}
+}
+
+func TestRequestsOfThePhase(t *testing.T) {
+	read := func(patches, conflicts, posts string) *readings {
+		const name = "rest_client_requests_total"
+		read, err := parseMetrics("# TYPE " + name + " counter\n" +
+			name + `{code="200",host="a",method="PATCH"} ` + patches + "\n" + name + `{code="409",host="a",method="PATCH"} ` + conflicts + "\n" +
+			name + `{code="201",host="a",method="POST"} ` + posts + "\n" + name + `{code="200",host="a",method="GET"} 7` + "\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read
+	}
+	sent := read("10", "2", "5").requestsSince(read("4", "1", "0"))
+	if diff := cmp.Diff(map[string]int{"PATCH": 7, "POST": 5}, sent); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := (&Outcome{Pods: 4, Requests: sent}).requestsPerPod(); got != 3 {
+		t.Errorf("%v requests a pod, want 3", got)
 	}
 }

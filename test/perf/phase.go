@@ -29,6 +29,8 @@ type Outcome struct {
 	PeakBytes int64 `json:"peakBytes"`
 	// Attempts is how long the attempts of the phase took, by their result, as the metrics of the scheduler say.
 	Attempts map[string]Latency `json:"attempts"`
+	// Requests is how many requests of each method it sent in the phase.
+	Requests map[string]int `json:"requests,omitempty"`
 }
 
 // Throughput is in pods a second.
@@ -51,7 +53,7 @@ type phase struct {
 	phaseOf
 	start    time.Time
 	usage    cluster.Usage
-	attempts histograms
+	metrics  *readings
 	profiled chan error // nil without a profile
 }
 
@@ -60,7 +62,7 @@ func (r *run) beginPhase(ctx context.Context, of phaseOf) error {
 	if r.phase != nil || r.outcome.Seconds > 0 {
 		return errors.New("the workload has two measured phases, and the runner knows one")
 	}
-	attempts, err := r.readAttempts(ctx)
+	metrics, err := r.readMetrics(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,7 +70,7 @@ func (r *run) beginPhase(ctx context.Context, of phaseOf) error {
 	if err != nil {
 		return err
 	}
-	r.phase = &phase{phaseOf: of, usage: usage, attempts: attempts}
+	r.phase = &phase{phaseOf: of, usage: usage, metrics: metrics}
 	if r.profile != "" {
 		r.phase.profiled = make(chan error, 1)
 		go func() { r.phase.profiled <- r.writeProfile(context.WithoutCancel(ctx)) }()
@@ -89,7 +91,7 @@ func (r *run) endPhase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	attempts, err := r.readAttempts(ctx)
+	metrics, err := r.readMetrics(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func (r *run) endPhase(ctx context.Context) error {
 	r.outcome = Outcome{
 		Pods: len(times), Seconds: end.Sub(p.start).Seconds(), PodsPerSecond: throughput(p.start, times),
 		CPUSeconds: (usage.CPU - p.usage.CPU).Seconds(), TotalCPUSeconds: usage.CPU.Seconds(), PeakBytes: usage.PeakRSS,
-		Attempts: attempts.since(p.attempts),
+		Attempts: metrics.attempts.since(p.metrics.attempts), Requests: metrics.requestsSince(p.metrics),
 	}
 	if p.profiled != nil {
 		return <-p.profiled

@@ -39,8 +39,21 @@ func columns() []column {
 		{"memory ratio", func(r *Row) string { return ratio(r, kubeScheduler, rouse, memory) }},
 		{"attempt p50 ms", func(r *Row) string { return both(r, attempt(func(l Latency) float64 { return l.Perc50 })) }},
 		{"attempt p99 ms", func(r *Row) string { return both(r, attempt(func(l Latency) float64 { return l.Perc99 })) }},
+		{"requests/pod", func(r *Row) string { return both(r, (*Outcome).requestsPerPod) }},
 		{"note", func(r *Row) string { return r.note() }},
 	}
+}
+
+// requestsPerPod is how many requests the scheduler sent for each pod that was scheduled.
+func (o *Outcome) requestsPerPod() float64 {
+	if o.Pods == 0 {
+		return 0
+	}
+	sum := 0
+	for _, count := range o.Requests {
+		sum += count
+	}
+	return float64(sum) / float64(o.Pods)
 }
 
 // note says why a row lacks results.
