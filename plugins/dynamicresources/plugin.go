@@ -84,7 +84,7 @@ var (
 	_ framework.ScoreKeyPlugin     = &plugin{}
 )
 
-// plugin implements DynamicResources. It has nothing that changes after New; what does is in the manager.
+// plugin implements DynamicResources. Nothing in it changes after New but writers; what it knows is in the manager.
 type plugin struct {
 	client   clientset.Interface
 	recorder events.EventRecorderLogger
@@ -105,6 +105,7 @@ type plugin struct {
 	// pods are those of the informer, see byClaim; nil without informers.
 	pods     clientcache.Indexer
 	snapshot fwk.SharedLister
+	writers  claimWriters
 	// start starts a task that outlives the cycle.
 	start func(task func())
 

@@ -86,11 +86,17 @@ func (pl *plugin) bindExtended(ctx context.Context, extended *extendedClaim, pod
 }
 
 // bindClaim writes the allocation of a claim, if there is one to write, and reserves the claim for the pod. What the API
-// server makes of it is what the manager shows from then on.
+// server makes of it is what the manager shows from then on. Pods that share a claim write it one after the other, each
+// what the last one has left: otherwise all but one would have a conflict, and a pause after it.
 func (pl *plugin) bindClaim(ctx context.Context, c *podClaim, pod *v1.Pod) error {
-	claim := c.claim.DeepCopy()
+	end, err := pl.writers.begin(ctx, c.claim.UID)
+	if err != nil {
+		return fmt.Errorf("waiting for other pods to reserve claim %s: %w", describe(c.claim), err)
+	}
+	defer end()
+	claim := pl.latest(c.claim).DeepCopy()
 	again := false
-	err := apiwrite.Retry(ctx, apiwrite.IsTransientOrConflict, func() error {
+	err = apiwrite.Retry(ctx, apiwrite.IsTransientOrConflict, func() error {
 		if again {
 			fresh, err := pl.client.ResourceV1().ResourceClaims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
 			if err != nil {
@@ -116,6 +122,14 @@ func (pl *plugin) bindClaim(ctx context.Context, c *podClaim, pod *v1.Pod) error
 	c.doubtful = false
 	c.claim = claim
 	return pl.show(ctx, c)
+}
+
+// latest returns a claim as the manager shows it, if that is the same claim.
+func (pl *plugin) latest(claim *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
+	if latest, err := pl.claims.Get(claim.Namespace, claim.Name); err == nil && latest.UID == claim.UID {
+		return latest
+	}
+	return claim
 }
 
 // writeClaim makes one attempt. An allocation that is there already must be the one that is to be written.
