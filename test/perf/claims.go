@@ -37,6 +37,12 @@ func (r *run) startClaimController(ctx context.Context) error {
 		return fmt.Errorf("starting the controller of resource claims: %w", err)
 	}
 	factory.Start(ctx.Done())
+	// The controller asks every 100 ms whether it knows all objects, so that at first a claim would come late.
+	for kind, known := range factory.WaitForCacheSync(ctx.Done()) {
+		if !known {
+			return fmt.Errorf("starting the controller of resource claims: listing %v: %w", kind, context.Cause(ctx))
+		}
+	}
 	r.inBackground(ctx, func(ctx context.Context) error {
 		controller.Run(ctx, claimWorkers)
 		return nil
