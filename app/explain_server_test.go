@@ -207,7 +207,7 @@ func TestExplainPodRefused(t *testing.T) {
 				fmt.Fprint(w, test.body)
 			})
 			got := rouse(t, append(append([]string{"explain", "pod", "web"}, flags...), test.args...))
-			want := "Error: " + strings.ReplaceAll(test.want, "URL answers", server.URL+" answers")
+			want := "Error: " + strings.ReplaceAll(test.want, "response of URL", "response of "+server.URL)
 			want = strings.Replace(want, "Error: URL", "Error: "+server.URL, 1) + "\n"
 			if got.code != 2 || got.stderr != want || got.stdout != "" || requests != 1 {
 				t.Errorf("exit code %d after %d requests, standard error\n%swant\n%s", got.code, requests, got.stderr, want)
