@@ -46,6 +46,7 @@ func NewSchedulerCommandWithScheme(scheme *apiruntime.Scheme, options ...Option)
 		p.eventsCommand(),
 		p.explainCommand(),
 		p.auditCommand(),
+		p.testCommand(),
 		p.profilesCommand(),
 		p.pluginsCommand(),
 		p.versionCommand(),

@@ -19,6 +19,9 @@ import (
 
 const configurationKind = "KubeSchedulerConfiguration"
 
+// scenarioKind is the kind of a timeline.
+const scenarioKind = "Scenario"
+
 // splitInput takes the scheduler configurations out of the files and folders that a simulation is to read, so that a
 // folder can hold everything that belongs together. Files that cannot be read are left to the simulation, which says
 // why.
@@ -49,6 +52,9 @@ func chooseConfiguration(command *cobra.Command, named string, found []string) (
 	return found[0], nil
 }
 
+// inputExtensions are the ends of the names of files that are read in folders.
+func inputExtensions() []string { return []string{".yaml", ".yml", ".json"} }
+
 // expandFolders replaces folders by the files in them that [simulate.Load] would read.
 func expandFolders(paths []string) []string {
 	var files []string
@@ -66,7 +72,7 @@ func expandFolders(paths []string) []string {
 				if entry.IsDir() {
 					return fs.SkipDir
 				}
-			case !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file)):
+			case !entry.IsDir() && slices.Contains(inputExtensions(), filepath.Ext(file)):
 				files = append(files, file)
 			}
 			return nil
@@ -87,4 +93,24 @@ func isConfiguration(path string) bool {
 	}
 	header, err := documents[0].Header()
 	return err == nil && header.Kind == configurationKind
+}
+
+// hasScenario reports whether a file has a document of kind Scenario. One that cannot be read may have one, so that whoever reads it
+// says what is wrong.
+func hasScenario(path string) bool {
+	text, err := manifest.ReadFile(path, manifest.MaxFileSize)
+	if err != nil {
+		return true
+	}
+	if !bytes.Contains(text, []byte(scenarioKind)) {
+		return false
+	}
+	documents, err := manifest.Split(path, text)
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(documents, func(document *manifest.Document) bool {
+		header, err := document.Header()
+		return err == nil && header.Kind == scenarioKind
+	})
 }

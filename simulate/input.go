@@ -44,6 +44,19 @@ func (i *Input) Objects() []apiruntime.Object {
 	return objects
 }
 
+// Expectations returns how many checks of pods the scenarios have.
+func (i *Input) Expectations() int {
+	count := 0
+	for _, scenario := range i.scenarios {
+		for _, step := range scenario.Steps {
+			if step.Expect != nil {
+				count += len(step.Expect.Pods)
+			}
+		}
+	}
+	return count
+}
+
 // CustomResources returns the objects of custom kinds and the definitions of these, for [Options.CustomResources]. They must
 // not be changed.
 func (i *Input) CustomResources() []apiruntime.Object {
