@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	restclient "k8s.io/client-go/rest"
 
+	"github.com/rouse-scheduler/rouse/internal/apihttp"
 	"github.com/rouse-scheduler/rouse/runtime"
-	"github.com/rouse-scheduler/rouse/simulate/internal/apihttp"
 )
 
 var _ apihttp.Backend = &apiServer{}

@@ -14,11 +14,11 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/rouse-scheduler/rouse/internal/apihttp"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
-	"github.com/rouse-scheduler/rouse/simulate/internal/apihttp"
 )
 
 // Cluster is a cluster in memory with a scheduler in it. Time only passes when [Cluster.Advance] or [Cluster.Settle]

@@ -12,6 +12,8 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/rouse-scheduler/rouse/internal/apihttp"
 )
 
 // Create adds copies of objects, as an API server would: with defaults, a UID and, for pods, the priority of their
@@ -169,7 +171,7 @@ func (c *Cluster) otherVersions(k *kind) []string {
 	defer c.store.mu.Unlock()
 	var versions []string
 	for resource, found := range c.store.collections {
-		same := resource.Resource == k.resource.Resource || slices.Contains(k.plurals(), resource.Resource)
+		same := resource.Resource == k.resource.Resource || slices.Contains(apihttp.Plurals(k.Kind), resource.Resource)
 		if same && resource.Group == k.Group && resource.Version != k.Version && (found.requested || found.used()) {
 			versions = append(versions, resource.Version)
 		}

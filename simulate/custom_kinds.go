@@ -10,20 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-// definitionKind is the kind of the definitions of custom kinds.
-const definitionKind = "CustomResourceDefinition"
+	"github.com/rouse-scheduler/rouse/internal/apihttp"
+)
 
 // customKind is what is known of a custom kind: from its definition, or else from objects.
 type customKind struct {
-	// plural is the name of the resource; empty if it is not said.
-	plural string
-	// versions are those that the definition has.
-	versions   []string
-	namespaced bool
-	defined    bool
-	hasStatus  bool
+	apihttp.Definition
+	defined bool
 }
 
 // learnKinds takes what objects, and the definitions of custom resources among them, say of their kinds, and makes room for
@@ -34,15 +28,19 @@ func (s *store) learnKinds(objects []object) {
 		gvk := kindOf(o)
 		switch {
 		case gvk.Kind == "": // an object of a type that says its kind
-		case gvk.Kind == definitionKind:
-			gk, definition := readDefinition(o)
-			s.custom[gk] = definition
-			for _, version := range definition.versions {
+		case gvk.Kind == apihttp.DefinitionKind:
+			written, untyped := o.(*unstructured.Unstructured)
+			if !untyped {
+				continue
+			}
+			gk, definition := apihttp.ReadDefinition(written)
+			s.custom[gk] = customKind{Definition: definition, defined: true}
+			for _, version := range definition.Versions {
 				learned = append(learned, gk.WithVersion(version))
 			}
 		case s.kinds.byKind[gvk] == nil:
 			if known := s.custom[gvk.GroupKind()]; !known.defined && o.GetNamespace() != "" {
-				s.custom[gvk.GroupKind()] = customKind{namespaced: true}
+				s.custom[gvk.GroupKind()] = customKind{Definition: apihttp.Definition{Namespaced: true}}
 			}
 			learned = append(learned, gvk)
 		}
@@ -61,7 +59,7 @@ func (s *store) learnScheme(types *apiruntime.Scheme) {
 			continue
 		}
 		if _, known := s.custom[gvk.GroupKind()]; !known {
-			s.custom[gvk.GroupKind()] = customKind{namespaced: true}
+			s.custom[gvk.GroupKind()] = customKind{Definition: apihttp.Definition{Namespaced: true}}
 		}
 		s.collectionOf(s.kinds.find(gvk))
 	}
@@ -72,32 +70,6 @@ func (s *store) addUnknown(resource schema.GroupVersionResource) *collection {
 	return s.addKind(&kind{GroupVersionKind: resource.GroupVersion().WithKind(""), resource: resource})
 }
 
-// readDefinition reads the definition of a custom resource.
-func readDefinition(o object) (schema.GroupKind, customKind) {
-	definition, untyped := o.(*unstructured.Unstructured)
-	if !untyped {
-		return schema.GroupKind{}, customKind{}
-	}
-	text := func(path ...string) string {
-		found, _, _ := unstructured.NestedString(definition.Object, append([]string{"spec"}, path...)...)
-		return found
-	}
-	kind := customKind{plural: text("names", "plural"), namespaced: text("scope") != "Cluster", defined: true}
-	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
-	for _, version := range versions {
-		fields, ok := version.(map[string]any)
-		if !ok {
-			continue
-		}
-		if name, _, _ := unstructured.NestedString(fields, "name"); name != "" {
-			kind.versions = append(kind.versions, name)
-		}
-		_, status, _ := unstructured.NestedFieldNoCopy(fields, "subresources", "status")
-		kind.hasStatus = kind.hasStatus || status
-	}
-	return schema.GroupKind{Group: text("group"), Kind: text("names", "kind")}, kind
-}
-
 // resolve returns a kind with what is known of it: for a custom one its scope, and the name of its resource, which without
 // a definition is the one under which a plugin asks for it.
 func (s *store) resolve(k *kind) *kind {
@@ -105,12 +77,12 @@ func (s *store) resolve(k *kind) *kind {
 		return k
 	}
 	resolved, known := *k, s.custom[k.GroupKind()]
-	resolved.namespaced, resolved.defined, resolved.hasStatus = known.namespaced, known.defined, known.hasStatus
-	if known.plural != "" && s.mayHave(&resolved, known.plural) {
-		resolved.resource.Resource = known.plural
+	resolved.namespaced, resolved.defined, resolved.hasStatus = known.Namespaced, known.defined, known.HasStatus
+	if known.Plural != "" && s.mayHave(&resolved, known.Plural) {
+		resolved.resource.Resource = known.Plural
 		return &resolved
 	}
-	for _, plural := range append([]string{k.resource.Resource}, k.plurals()...) {
+	for _, plural := range append([]string{k.resource.Resource}, apihttp.Plurals(k.Kind)...) {
 		found := s.collections[k.resource.GroupVersion().WithResource(plural)]
 		if found != nil && s.mayHave(&resolved, plural) && (found.used() || found.Kind == k.Kind) {
 			resolved.resource.Resource = plural
@@ -150,7 +122,7 @@ func (s *store) find(gvr schema.GroupVersionResource) *collection {
 		return c
 	}
 	for resource, c := range s.collections {
-		if resource.GroupVersion() != gvr.GroupVersion() || !c.custom() || c.defined || !slices.Contains(c.plurals(), gvr.Resource) {
+		if resource.GroupVersion() != gvr.GroupVersion() || !c.custom() || c.defined || !slices.Contains(apihttp.Plurals(c.Kind), gvr.Resource) {
 			continue
 		}
 		if !c.used() {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rouse-scheduler/rouse/simulate/internal/apihttp"
+	"github.com/rouse-scheduler/rouse/internal/apihttp"
 )
 
 // maxTriesAtOnce is how often a pod may be tried without time passing. More means that it would go on forever.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/rouse-scheduler/rouse/internal/apihttp"
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
-	"github.com/rouse-scheduler/rouse/simulate/internal/apihttp"
 )
 
 func testPod(name string, phase v1.PodPhase) *v1.Pod {

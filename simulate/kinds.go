@@ -7,15 +7,15 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/rouse-scheduler/rouse/internal/apihttp"
 )
 
 // object is what the cluster stores: a typed Kubernetes object, or an unstructured one of a custom kind.
@@ -48,22 +48,9 @@ func (k *kind) namespaceOf(written string) string {
 	return written
 }
 
-// plurals returns the resource names that a custom kind may have, as far as its name says.
-func (k *kind) plurals() []string {
-	singular := strings.ToLower(k.Kind)
-	return []string{singular + "s", singular + "es", strings.TrimSuffix(singular, "y") + "ies", singular}
-}
-
 // newObject returns an empty object of the kind.
 func (k *kind) newObject() object {
-	if typed, err := scheme.Scheme.New(k.GroupVersionKind); err == nil {
-		if typed, ok := typed.(object); ok {
-			return typed
-		}
-	}
-	empty := &unstructured.Unstructured{}
-	empty.SetGroupVersionKind(k.GroupVersionKind)
-	return empty
+	return apihttp.NewObject(k.GroupVersionKind)
 }
 
 // describe names an object for a message, such as Pod default/web.
@@ -92,29 +79,6 @@ func schedulingKinds() map[schema.GroupVersion][]string {
 	}
 }
 
-// clusterKinds lists the kinds of Kubernetes, by API group, whose objects do not belong to a namespace.
-func clusterKinds() map[string][]string {
-	return map[string][]string{
-		"": {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
-		"admissionregistration.k8s.io": {
-			"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",
-			"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
-		},
-		"authentication.k8s.io":        {"SelfSubjectReview", "TokenReview"},
-		"authorization.k8s.io":         {"SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"},
-		"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
-		"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
-		"internal.apiserver.k8s.io":    {"StorageVersion"},
-		"networking.k8s.io":            {"IPAddress", "IngressClass", "ServiceCIDR"},
-		"node.k8s.io":                  {"RuntimeClass"},
-		"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
-		"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourcePoolStatusRequest", "ResourceSlice"},
-		"scheduling.k8s.io":            {"PriorityClass"},
-		"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
-		"storagemigration.k8s.io":      {"StorageVersionMigration"},
-	}
-}
-
 // kindTable finds kinds by what manifests and by what clients call them.
 type kindTable struct {
 	byKind     map[schema.GroupVersionKind]*kind
@@ -127,7 +91,7 @@ func newKindTable() *kindTable {
 		byKind:     make(map[schema.GroupVersionKind]*kind),
 		byResource: make(map[schema.GroupVersionResource]*kind),
 	}
-	scheduling, cluster := schedulingKinds(), clusterKinds()
+	scheduling, cluster := schedulingKinds(), apihttp.ClusterKinds()
 	for gvk := range scheme.Scheme.AllKnownTypes() {
 		typed, err := scheme.Scheme.New(gvk)
 		if _, isObject := typed.(object); err != nil || !isObject || gvk.Version == apiruntime.APIVersionInternal {

@@ -4,19 +4,18 @@
 package simulate
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
+
+	"github.com/rouse-scheduler/rouse/internal/apihttp"
 )
 
 // part is the part of an object that a request may change.
@@ -36,10 +35,11 @@ func (s *store) patch(c *collection, namespace, name string, patchType types.Pat
 	if err != nil {
 		return nil, err
 	}
-	patched, err := applyPatch(c, current, patchType, data)
+	result, err := apihttp.ApplyPatch(c.served(), current, patchType, data)
 	if err != nil {
 		return nil, err
 	}
+	patched := result.(object)
 	if patched.GetName() != name || patched.GetNamespace() != namespace {
 		return nil, apierrors.NewBadRequest("a patch must not change the name or namespace of an object")
 	}
@@ -71,46 +71,6 @@ func (s *store) apply(c *collection, namespace, name string, data []byte, scope 
 	created.SetNamespace(namespace)
 	created.SetName(name)
 	return s.admit(c, created)
-}
-
-// applyPatch returns the patched copy of an object.
-func applyPatch(c *collection, current object, patchType types.PatchType, data []byte) (object, error) {
-	original, err := json.Marshal(current)
-	if err != nil {
-		return nil, fmt.Errorf("encoding %s: %w", c.describe(current.GetNamespace(), current.GetName()), err)
-	}
-	if patchType == types.StrategicMergePatchType && c.custom() {
-		patchType = types.MergePatchType
-	}
-	var result []byte
-	switch patchType {
-	case types.StrategicMergePatchType:
-		result, err = strategicpatch.StrategicMergePatch(original, data, c.newObject())
-	case types.MergePatchType:
-		result, err = jsonpatch.MergePatch(original, data)
-	case types.JSONPatchType:
-		result, err = applyJSONPatch(original, data)
-	default:
-		return nil, apierrors.NewGenericServerResponse(415, "patch", c.resource.GroupResource(), current.GetName(),
-			fmt.Sprintf("patches of type %s are not simulated", patchType), 0, false)
-	}
-	if err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("applying the patch: %v", err))
-	}
-	patched := c.newObject()
-	if err := utiljson.Unmarshal(result, patched); err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("reading the patched object: %v", err))
-	}
-	clearType(patched)
-	return patched, nil
-}
-
-func applyJSONPatch(original, data []byte) ([]byte, error) {
-	patch, err := jsonpatch.DecodePatch(data)
-	if err != nil {
-		return nil, err
-	}
-	return patch.Apply(original)
 }
 
 // clearType removes apiVersion and kind from a typed object: those that a client receives don't have them.

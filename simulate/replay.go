@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/rouse-scheduler/rouse/internal/apihttp"
 )
 
 // Replay creates the objects of an input and makes the steps of its scenarios, one scenario after the other, until
@@ -135,7 +137,7 @@ func (r *replay) createAll(input *Input) error {
 // createLoaded creates an object that was read. Objects of kinds that have a Go type but no part in scheduling were
 // read without it.
 func (r *replay) createLoaded(to *collection, loaded object) error {
-	if !to.scheduling && to.Kind != definitionKind {
+	if !to.scheduling && to.Kind != apihttp.DefinitionKind {
 		r.created[to.GroupVersionKind]++
 		if loaded.GetName() == "" && loaded.GetGenerateName() == "" && !r.read(to) {
 			return nil // no object of a cluster, but a configuration or the like

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/rouse-scheduler/rouse/internal/apihttp"
 	"github.com/rouse-scheduler/rouse/internal/informer"
 )
 
@@ -258,7 +259,7 @@ func (s *store) put(c *collection, key string, previous, current object) {
 // record makes a change and notes it for the informers.
 func (s *store) record(c *collection, key string, made change) {
 	s.version++
-	if c.Kind == definitionKind && made.current != nil {
+	if c.Kind == apihttp.DefinitionKind && made.current != nil {
 		s.learnKinds([]object{made.current})
 	}
 	if made.current == nil {
