@@ -13,7 +13,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -146,20 +145,6 @@ func (a *apiServer) List(target apihttp.Target) ([]apihttp.Object, int64) {
 		objects[i] = o
 	}
 	return objects, a.store.version
-}
-
-// Fields implements apihttp.Backend. Of custom kinds only the name and the namespace can be asked for.
-func (a *apiServer) Fields(o apihttp.Object) fields.Set {
-	set := fields.Set{"metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace()}
-	if pod, isPod := o.(*v1.Pod); isPod {
-		set["spec.nodeName"] = pod.Spec.NodeName
-		set["spec.schedulerName"] = pod.Spec.SchedulerName
-		set["spec.restartPolicy"] = string(pod.Spec.RestartPolicy)
-		set["spec.serviceAccountName"] = pod.Spec.ServiceAccountName
-		set["status.phase"] = string(pod.Status.Phase)
-		set["status.nominatedNodeName"] = pod.Status.NominatedNodeName
-	}
-	return set
 }
 
 // Create implements apihttp.Backend.

@@ -53,6 +53,8 @@ type engine struct {
 	cancel  context.CancelFunc
 	// free has a token for each question that may begin.
 	free chan struct{}
+	// quiet is held for reading while a question is being answered, and for writing while nothing else is to happen.
+	quiet sync.RWMutex
 
 	mu     sync.Mutex
 	idle   []*replica // those used last at the end; guarded by mu
@@ -147,6 +149,8 @@ func (e *engine) ask(ctx context.Context, objects objects, do func(*replica) err
 		}
 	}
 	defer func() { e.free <- struct{}{} }()
+	e.quiet.RLock()
+	defer e.quiet.RUnlock()
 	r, err := e.take(objects)
 	if err != nil {
 		return err
@@ -163,31 +167,49 @@ func (e *engine) ask(ctx context.Context, objects objects, do func(*replica) err
 		return err
 	}
 	err = do(r)
-	whole = r.broken == nil
-	return errors.Join(err, r.broken)
+	broken := r.failure()
+	whole = broken == nil
+	return errors.Join(err, broken)
 }
 
-// take returns an idle replica: one that shows the objects already, otherwise the one that was used last.
+// take returns an idle replica: one that shows the objects already, otherwise the one that was used last. It makes a new one if there
+// is none, or only such whose plugins asked in vain for a kind that is known by now.
 func (e *engine) take(wanted objects) (*replica, error) {
+	for {
+		r, err := e.takeIdle(wanted)
+		switch {
+		case err != nil:
+			return nil, err
+		case r == nil:
+			return newReplica(e)
+		case !r.api.outdated():
+			return r, nil
+		}
+		if err := r.close(); err != nil {
+			return nil, fmt.Errorf("ending plugins that are to be built again: %w", err)
+		}
+	}
+}
+
+// takeIdle returns an idle replica, nil if there is none.
+func (e *engine) takeIdle(wanted objects) (*replica, error) {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.closed {
-		e.mu.Unlock()
 		return nil, errClosed
 	}
-	if last := len(e.idle) - 1; last >= 0 {
-		at := last
-		for i := range e.idle {
-			if e.idle[i].shown.Same(wanted.Map) {
-				at = i
-			}
-		}
-		r := e.idle[at]
-		e.idle = append(e.idle[:at], e.idle[at+1:]...)
-		e.mu.Unlock()
-		return r, nil
+	at := len(e.idle) - 1
+	if at < 0 {
+		return nil, nil
 	}
-	e.mu.Unlock()
-	return newReplica(e)
+	for i := range e.idle {
+		if e.idle[i].now().Same(wanted.Map) {
+			at = i
+		}
+	}
+	r := e.idle[at]
+	e.idle = append(e.idle[:at], e.idle[at+1:]...)
+	return r, nil
 }
 
 func (e *engine) giveBack(r *replica) {

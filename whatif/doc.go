@@ -37,6 +37,16 @@
 // Nothing happens by itself: no controller creates pods, and none provisions volumes. A Permit plugin that asks to wait is not waited
 // for. A plugin that keeps something to itself which is not in the objects of the cluster does so for whichever fork is asked about.
 //
+// # Plugins with clients of their own
+//
+// A plugin that makes clients and informers from the configuration in its handle finds the objects of the fork that is asked about,
+// custom ones included, and its watches are told what differs when another is asked about. A question begins when the informers
+// have handled that, so that it takes longer, and no other question is answered meanwhile; a program whose other
+// goroutines are never idle is waited for half a second. Factories find an empty cluster, whose objects come afterwards.
+//
+// Put the definitions of custom resources among the objects. Without one a kind is known from its first object on, belongs to a
+// namespace if one of its objects does, and has the plural by which plugins ask for it.
+//
 // # How a fork is made, and what a question costs
 //
 // The objects of a cluster are a persistent map: its versions share what they have in common. A fork is another reference to a

@@ -109,6 +109,11 @@ func (c *Cluster) change(doing string, given []apiruntime.Object, change func(ob
 		object
 	}
 	items := make([]item, len(given))
+	for _, g := range given {
+		if o, isObject := g.(object); isObject {
+			c.engine.kinds.learn(o)
+		}
+	}
 	for i, g := range given {
 		o, isObject := g.(object)
 		if !isObject {

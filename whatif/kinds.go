@@ -7,19 +7,21 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
-	resourceapi "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/rouse-scheduler/rouse/internal/apihttp"
 )
 
 // object is what a cluster consists of: a typed Kubernetes object, or an unstructured one of a custom kind.
@@ -31,29 +33,22 @@ type object interface {
 // kind is a kind of object. There is one value for each in a cluster, so that kinds can be compared.
 type kind struct {
 	schema.GroupVersionKind
-	resource schema.GroupVersionResource
 	// rank says which kinds are brought up to date first, from the lowest on: others read them.
-	rank int
-	// clusterScoped reports whether objects of the kind are known to belong to no namespace.
-	clusterScoped bool
-	typed         reflect.Type // nil for custom kinds
+	rank  int
+	typed reflect.Type // nil for custom kinds
+	// The rest never changes for kinds that have a type; for custom ones it is guarded by kinds.mu.
+	resource   schema.GroupVersionResource
+	namespaced bool
+	// defined reports whether there is a definition, so that there is nothing to guess.
+	defined bool
 }
 
 const (
-	rankOfOthers = iota
+	rankOfDefinitions = iota
+	rankOfOthers
 	rankOfNodes
 	rankOfPods
 )
-
-// newObject returns an empty object of the kind.
-func (k *kind) newObject() object {
-	if k.typed != nil {
-		return reflect.New(k.typed).Interface().(object)
-	}
-	empty := &unstructured.Unstructured{}
-	empty.SetGroupVersionKind(k.GroupVersionKind)
-	return empty
-}
 
 // key names an object.
 type key struct {
@@ -87,6 +82,8 @@ type kinds struct {
 
 	mu     sync.Mutex
 	custom map[schema.GroupVersionKind]*kind // guarded by mu
+	// generation grows when more becomes known of custom kinds.
+	generation atomic.Int64
 }
 
 func newKinds() *kinds {
@@ -95,26 +92,23 @@ func newKinds() *kinds {
 		byResource: map[schema.GroupVersionResource]*kind{},
 		custom:     map[schema.GroupVersionKind]*kind{},
 	}
+	clusterKinds := apihttp.ClusterKinds()
 	for gvk, typed := range scheme.Scheme.AllKnownTypes() {
 		if _, isObject := reflect.New(typed).Interface().(object); !isObject || gvk.Version == apiruntime.APIVersionInternal {
 			continue
 		}
 		resource, _ := meta.UnsafeGuessKindToResource(gvk)
-		added := &kind{GroupVersionKind: gvk, resource: resource, typed: typed}
+		added := &kind{
+			GroupVersionKind: gvk, resource: resource, typed: typed, rank: rankOfOthers,
+			namespaced: !slices.Contains(clusterKinds[gvk.Group], gvk.Kind),
+		}
 		switch reflect.New(typed).Interface().(type) {
 		case *v1.Pod:
 			added.rank, k.pods = rankOfPods, added
 		case *v1.Node:
-			added.rank, added.clusterScoped, k.nodes = rankOfNodes, true, added
+			added.rank, k.nodes = rankOfNodes, added
 		case *schedulingv1.PriorityClass:
-			added.clusterScoped = true
-			if gvk.Version == schedulingv1.SchemeGroupVersion.Version {
-				k.classes = added
-			}
-		case *v1.Namespace, *v1.PersistentVolume, *storagev1.StorageClass, *storagev1.CSIDriver, *storagev1.CSINode,
-			*storagev1.VolumeAttachment, *resourceapi.DeviceClass, *resourceapi.DeviceTaintRule,
-			*resourceapi.ResourceSlice:
-			added.clusterScoped = true
+			k.classes = added
 		}
 		k.byType[typed] = added
 		k.byResource[resource] = added
@@ -134,6 +128,8 @@ func (k *kinds) of(o object) (*kind, error) {
 		if gvk.Kind == "" || gvk.Version == "" {
 			return nil, fmt.Errorf("the object %q has no apiVersion or no kind", o.GetName())
 		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
 		return k.customKind(gvk), nil
 	}
 	if found := k.byType[reflect.TypeOf(o).Elem()]; found != nil {
@@ -142,40 +138,24 @@ func (k *kinds) of(o object) (*kind, error) {
 	return nil, fmt.Errorf("%T is not a type of client-go; pass objects of custom kinds as *unstructured.Unstructured", o)
 }
 
-func (k *kinds) customKind(gvk schema.GroupVersionKind) *kind {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	found := k.custom[gvk]
-	if found == nil {
-		resource, _ := meta.UnsafeGuessKindToResource(gvk)
-		found = &kind{GroupVersionKind: gvk, resource: resource}
-		k.custom[gvk] = found
-	}
-	return found
-}
-
 // keyOf returns the key of an object.
 func (k *kinds) keyOf(o object) (key, error) {
 	kind, err := k.of(o)
 	if err != nil {
 		return key{}, err
 	}
-	namespace := o.GetNamespace()
-	switch {
-	case kind.clusterScoped:
-		namespace = ""
-	case namespace == "" && kind.typed != nil && namespaced(kind):
-		namespace = metav1.NamespaceDefault
+	namespaced := kind.namespaced
+	if kind.typed == nil {
+		namespaced = k.placed(kind, o)
 	}
-	return key{kind: kind, namespace: namespace, name: o.GetName()}, nil
-}
-
-// namespaced reports whether objects of the kind belong to a namespace, of the kinds that scheduling reads.
-func namespaced(k *kind) bool {
-	switch k.Kind {
-	case "Pod", "PersistentVolumeClaim", "ResourceClaim", "ResourceClaimTemplate", "PodDisruptionBudget", "Service",
-		"ReplicaSet", "ReplicationController", "StatefulSet", "CSIStorageCapacity":
-		return true
+	switch named := (key{kind: kind, namespace: o.GetNamespace(), name: o.GetName()}); {
+	case !namespaced:
+		named.namespace = ""
+		return named, nil
+	case named.namespace == "":
+		named.namespace = metav1.NamespaceDefault
+		return named, nil
+	default:
+		return named, nil
 	}
-	return false
 }

@@ -54,7 +54,7 @@ func (c *Cluster) place(ctx context.Context, all objects, pods []*v1.Pod) ([]Pla
 			}
 			placements = append(placements, placement)
 		}
-		all = r.shown
+		all = r.now()
 		return nil
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Cluster) place(ctx context.Context, all objects, pods []*v1.Pod) ([]Pla
 
 // place puts a pod on the best node, and has the replica show it there.
 func (r *replica) place(ctx context.Context, pod *v1.Pod) (Placement, error) {
-	before := r.shown
+	before := r.now()
 	q, err := r.question(ctx, pod)
 	if err != nil {
 		return Placement{}, err
@@ -86,7 +86,7 @@ func (r *replica) place(ctx context.Context, pod *v1.Pod) (Placement, error) {
 	placed := *q.pod
 	placed.Spec.NodeName = node
 	if reason, err = q.bind(&placed, node); reason == nil && err == nil {
-		return Placement{Pod: &placed, Node: node}, r.show(r.shown.with(k, &placed))
+		return Placement{Pod: &placed, Node: node}, r.show(r.now().with(k, &placed))
 	}
 	q.profile.RunReservePluginsUnreserve(ctx, q.state, &placed, node)
 	return Placement{Pod: pod, Reason: reason}, errors.Join(err, r.show(before))

@@ -36,7 +36,7 @@ func (c *Cluster) Preempt(ctx context.Context, pod *v1.Pod) (*Preemption, error)
 }
 
 func (q *question) preempt() (*Preemption, error) {
-	before := q.shown
+	before := q.now()
 	k, err := q.kinds.keyOf(q.pod)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (q *question) preempt() (*Preemption, error) {
 	if q.gated || q.snapshot.NodeCount() == 0 || !q.profile.Has(profiles.PostFilter) {
 		return &Preemption{Reason: reason}, nil
 	}
-	asked := q.shown
+	asked := q.now()
 	result, status := q.profile.RunPostFilterPlugins(q.ctx, q.state, q.pod, q.diagnosis.NodeToStatus)
 	q.tasks.run()
 	if result == nil || result.NominatingInfo == nil || result.NominatedNodeName == "" || !status.IsSuccess() {
@@ -66,7 +66,7 @@ func (q *question) preempt() (*Preemption, error) {
 // goneSince returns the pods that were deleted since the replica showed the given objects.
 func (q *question) goneSince(before objects) []*v1.Pod {
 	var victims []*v1.Pod
-	for _, c := range q.shown.AppendDiff(nil, before.Map) {
+	for _, c := range q.now().AppendDiff(nil, before.Map) {
 		if pod, isPod := c.Before.(*v1.Pod); isPod && !c.IsNow {
 			victims = append(victims, pod)
 		}

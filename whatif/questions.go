@@ -98,7 +98,7 @@ func (r *replica) question(ctx context.Context, pod *v1.Pod) (*question, error) 
 	if err != nil {
 		return nil, err
 	}
-	pod = r.kinds.complete(r.shown, k, pod, nil).(*v1.Pod)
+	pod = r.kinds.complete(r.now(), k, pod, nil).(*v1.Pod)
 	if pod.Spec.NodeName != "" || !unfinished(pod) {
 		waiting := *pod
 		waiting.Spec.NodeName, waiting.Status.Phase = "", v1.PodPending

@@ -7,8 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
+	"reflect"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -25,19 +25,15 @@ import (
 	"github.com/rouse-scheduler/rouse/internal/informer"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
-	"github.com/rouse-scheduler/rouse/whatif/internal/trie"
 )
 
-// change is what an object was and what it is.
-type change = trie.Change[key, object]
-
 // replica is a scheduler's view of a cluster, with plugins of its own: a cache, a snapshot, informers and managers. It shows the
-// objects of one fork at a time, and is brought to another by what differs between the two. One goroutine uses it at a time.
+// objects of one fork at a time, and is brought to another by what differs between the two. One goroutine asks it at a time, but
+// plugins may read and write objects in goroutines of their own.
 type replica struct {
+	engine    *engine
 	kinds     *kinds
 	logger    klog.Logger
-	shown     objects
-	informers map[*kind]*informer.Informer
 	cache     *cache.Cache
 	snapshot  *cache.Snapshot
 	names     nodeOrder
@@ -47,40 +43,59 @@ type replica struct {
 	api       *api
 	tasks     tasks
 	cancel    context.CancelFunc
-	changes   []change // working space
+	// informers has those of kinds with a type.
+	informers map[*kind]*informer.Informer
+
+	mu sync.Mutex
+	// custom has the informers of custom kinds; guarded by mu.
+	custom map[*kind]*informer.Informer
+	// shown are the objects that everything has been told of, or will be when changes have been applied; guarded by mu.
+	shown objects
+	// changes are those to be applied, by whoever has set applying; guarded by mu.
+	changes  []change
+	applying bool
+	applied  sync.Cond
+	// broken is why the replica must not be used any more; guarded by mu.
+	broken error
+
+	// What follows is for whoever applies changes.
+
+	// comeOrGone are nodes that names does not know of yet.
+	comeOrGone []nodeChange
 	// freedPorts are nodes on which a host port was freed that another pod may have too.
 	freedPorts map[string]bool
 	// version is the resource version that was given out last.
 	version int64
-	// broken is why the replica must not be used any more.
-	broken error
 }
 
 // newReplica returns a replica that shows no objects.
 func newReplica(e *engine) (_ *replica, err error) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	r := &replica{
-		kinds: e.kinds, logger: e.options.Logger, shown: e.empty, informers: map[*kind]*informer.Informer{},
+		engine: e, kinds: e.kinds, logger: e.options.Logger, shown: e.empty,
+		informers: map[*kind]*informer.Informer{}, custom: map[*kind]*informer.Informer{},
 		cache: cache.New(cache.Options{Clock: e.options.Clock, Logger: e.options.Logger, CurrentImages: true}), snapshot: &cache.Snapshot{},
 		nominator: queue.NewNominator(nil), cancel: cancel, freedPorts: map[string]bool{},
 	}
+	r.applied.L = &r.mu
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close())
 		}
 	}()
 	r.api = newAPI(r)
-	client, config, err := r.api.client()
+	clients, err := r.api.clients()
 	if err != nil {
 		return nil, err
 	}
-	factory := r.newFactory(client)
+	factory := r.newFactory(clients.ClientSet)
+	clients.InformerFactory = factory
 	if r.devices, err = devices.New(ctx, devices.Options{Informers: factory, Touched: r.cache.TouchNode, Logger: r.logger}); err != nil {
 		return nil, err
 	}
 	volumes := csi.New(factory)
 	r.profiles, err = runtime.NewProfiles(ctx, e.options.Configuration, e.options.Registry, runtime.Options{
-		Clients:   runtime.Clients{ClientSet: client, KubeConfig: config, InformerFactory: factory},
+		Clients:   clients,
 		Snapshot:  r.snapshot,
 		Nominator: r.nominator,
 		Managers:  runtime.Managers{DRA: r.devices, CSI: volumes, PodGroup: cache.NoPodGroups{}},
@@ -90,7 +105,11 @@ func newReplica(e *engine) (_ *replica, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, r.follow(factory, volumes)
+	if err := r.follow(factory, volumes); err != nil {
+		return nil, err
+	}
+	r.settle() // informers that plugins have started may not have asked for anything yet
+	return r, nil
 }
 
 // newFactory returns an informer factory whose informers, of every kind that client-go has a type for, are those of the replica.
@@ -103,7 +122,7 @@ func (r *replica) newFactory(client clientset.Interface) informers.SharedInforme
 		}
 		shared := informer.New(visible)
 		r.informers[k] = shared
-		factory.InformerFor(k.newObject(), func(clientset.Interface, time.Duration) clientcache.SharedIndexInformer { return shared })
+		factory.InformerFor(reflect.New(k.typed).Interface().(object), func(clientset.Interface, time.Duration) clientcache.SharedIndexInformer { return shared })
 	}
 	return factory
 }
@@ -147,19 +166,10 @@ func (r *replica) close() error {
 		errs = append(errs, r.devices.Close())
 	}
 	r.cancel()
-	return errors.Join(errs...)
-}
-
-// show brings the replica, and the snapshot that its plugins have, to the given objects.
-func (r *replica) show(wanted objects) error {
-	r.move(wanted)
-	r.updateSnapshot()
-	if len(r.freedPorts) > 0 {
-		r.restorePorts()
-		r.updateSnapshot()
+	if r.api != nil {
+		r.api.hub.Close()
 	}
-	r.names.update(r.snapshot)
-	return r.broken
+	return errors.Join(errs...)
 }
 
 func (r *replica) updateSnapshot() {
@@ -186,120 +196,4 @@ func (r *replica) restorePorts() {
 		}
 	}
 	clear(r.freedPorts)
-}
-
-// fail notes that the replica can't be used any more.
-func (r *replica) fail(err error) { r.broken = errors.Join(r.broken, err) }
-
-// move brings everything but the snapshot to the given objects, by what differs from those that are shown.
-func (r *replica) move(wanted objects) {
-	r.changes = wanted.AppendDiff(r.changes[:0], r.shown.Map)
-	r.shown = wanted
-	if len(r.changes) > 1 {
-		slices.SortFunc(r.changes, inOrder)
-	}
-	for i := range r.changes {
-		if err := r.apply(&r.changes[i]); err != nil {
-			r.fail(fmt.Errorf("%s: %w", r.changes[i].Key, err))
-		}
-	}
-	clear(r.changes)
-}
-
-// inOrder puts what goes first, pods before what they use, and then what comes or changes, pods last.
-func inOrder(a, b change) int {
-	switch {
-	case a.IsNow != b.IsNow:
-		if b.IsNow {
-			return -1
-		}
-		return 1
-	case !a.IsNow:
-		return compareKeys(b.Key, a.Key)
-	}
-	return compareKeys(a.Key, b.Key)
-}
-
-func (r *replica) apply(c *change) error {
-	kind := c.Key.kind
-	switch kind {
-	case r.kinds.pods:
-		return r.applyPod(c)
-	case r.kinds.nodes:
-		return r.applyNode(c)
-	}
-	followed := r.informers[kind]
-	if followed == nil {
-		return nil // a custom kind
-	}
-	if !c.IsNow {
-		followed.Deliver(c.Key.storeKey(), nil)
-		return nil
-	}
-	// What plugins keep of an object goes by its resource version, which must grow, whichever fork is shown next.
-	delivered := c.After.DeepCopyObject().(object)
-	delivered.SetResourceVersion(r.nextVersion())
-	followed.Deliver(c.Key.storeKey(), delivered)
-	return nil
-}
-
-func (r *replica) nextVersion() string {
-	r.version++
-	return strconv.FormatInt(r.version, 10)
-}
-
-func (r *replica) applyNode(c *change) error {
-	var err error
-	if c.IsNow {
-		node := c.After.(*v1.Node)
-		r.informers[c.Key.kind].Deliver(c.Key.storeKey(), node)
-		err = r.cache.AddNode(node)
-		r.names.add(node.Name)
-	} else {
-		r.informers[c.Key.kind].Deliver(c.Key.storeKey(), nil)
-		err = r.cache.RemoveNode(c.Before.(*v1.Node))
-		r.names.remove(c.Key.name)
-	}
-	return err
-}
-
-func (r *replica) applyPod(c *change) error {
-	before, after := visiblePod(c.Before), visiblePod(c.After)
-	if after == nil {
-		r.informers[c.Key.kind].Deliver(c.Key.storeKey(), nil)
-	} else {
-		r.informers[c.Key.kind].Deliver(c.Key.storeKey(), after)
-	}
-	assignedBefore, assignedNow := before != nil && before.Spec.NodeName != "", after != nil && after.Spec.NodeName != ""
-	if assignedBefore && len(framework.HostPorts(before)) > 0 {
-		r.freedPorts[before.Spec.NodeName] = true
-	}
-	if assignedBefore && assignedNow && before.UID == after.UID && before.Spec.NodeName == after.Spec.NodeName {
-		return r.cache.UpdatePod(before, after)
-	}
-	var errs []error
-	if assignedBefore {
-		errs = append(errs, r.cache.RemovePod(before))
-	} else if before != nil {
-		r.nominator.DeleteNominatedPodIfExists(before)
-	}
-	if assignedNow {
-		if other, err := r.cache.Pod(after); err == nil {
-			return fmt.Errorf("it has the UID of pod %s; remove the UID from a copy of a pod", klog.KObj(other))
-		}
-		errs = append(errs, r.cache.AddPod(after))
-	} else if after != nil && after.Status.NominatedNodeName != "" && r.profiles[after.Spec.SchedulerName] != nil {
-		info, _ := framework.NewPodInfo(after) // terms that don't parse are left out
-		r.nominator.AddNominatedPod(r.logger, info, nil)
-	}
-	return errors.Join(errs...)
-}
-
-// visiblePod returns an object as a pod if it is one that informers show, otherwise nil.
-func visiblePod(o object) *v1.Pod {
-	pod, _ := o.(*v1.Pod)
-	if pod == nil || !unfinished(pod) {
-		return nil
-	}
-	return pod
 }

@@ -86,5 +86,8 @@ func (c controllers) replace(updated object) {
 		c.fail(err)
 		return
 	}
-	c.move(c.shown.with(k, updated))
+	err = c.edit(func(shown objects) (objects, error) { return shown.with(k, updated), nil })
+	if err != nil {
+		c.fail(err)
+	}
 }

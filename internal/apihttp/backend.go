@@ -5,7 +5,6 @@ package apihttp
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -62,6 +61,4 @@ type Backend interface {
 	Patch(Target, types.PatchType, []byte) (Object, error)
 	// Delete removes an object; preconditions may be nil.
 	Delete(Target, *metav1.Preconditions) error
-	// Fields returns what field selectors can ask for.
-	Fields(Object) fields.Set
 }

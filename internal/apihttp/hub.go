@@ -17,7 +17,8 @@ type Change struct {
 	Resource schema.GroupVersionResource
 	// Old is nil for a new object, New for a deleted one.
 	Old, New Object
-	// Version is that of the new state, or that at which the object was deleted. Versions only grow.
+	// Version is that of the new state, which the watches show whatever the object says, or that at which the object was
+	// deleted. Versions only grow.
 	Version int64
 }
 
@@ -33,8 +34,8 @@ type Hub struct {
 // NewHub returns a hub without watches.
 func NewHub() *Hub { return &Hub{streams: make(map[*stream]struct{})} }
 
-// Publish lets the watches that a change concerns know of it.
-func (h *Hub) Publish(change Change) {
+// Publish lets the watches that a change concerns know of it, and reports whether there are any.
+func (h *Hub) Publish(change Change) (told bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.recent) >= 2*keptChanges {
@@ -43,8 +44,9 @@ func (h *Hub) Publish(change Change) {
 	}
 	h.recent = append(h.recent, change)
 	for s := range h.streams {
-		s.send(change)
+		told = s.send(change) || told
 	}
+	return told
 }
 
 // Watched reports whether anybody watches anything.

@@ -52,25 +52,35 @@ func newStream(c *call, chosen *selector) (*stream, error) {
 	return s, nil
 }
 
-// send adds the event that a change is to this watch, if it is one. Objects come and go as they begin and cease to match.
-func (s *stream) send(change Change) {
+// send adds the event that a change is to this watch, and reports whether it is one. Objects come and go as they begin and cease to
+// match.
+func (s *stream) send(change Change) bool {
 	if change.Resource != s.gvr || change.Version <= s.after {
-		return
+		return false
 	}
 	before, now := s.selector.matches(change.Old), s.selector.matches(change.New)
 	switch {
 	case now && before:
-		s.event(watch.Modified, change.New)
+		s.event(watch.Modified, stamped(change.New, change.Version))
 	case now:
-		s.event(watch.Added, change.New)
+		s.event(watch.Added, stamped(change.New, change.Version))
+	case before && change.New != nil:
+		s.event(watch.Deleted, stamped(change.New, change.Version))
 	case before:
-		last := change.New
-		if last == nil {
-			last = change.Old.DeepCopyObject().(Object)
-			last.SetResourceVersion(strconv.FormatInt(change.Version, 10))
-		}
-		s.event(watch.Deleted, last)
+		s.event(watch.Deleted, stamped(change.Old, change.Version))
 	}
+	return now || before
+}
+
+// stamped returns an object as it was at a version.
+func stamped(o Object, version int64) Object {
+	text := strconv.FormatInt(version, 10)
+	if o.GetResourceVersion() == text {
+		return o
+	}
+	copied := o.DeepCopyObject().(Object)
+	copied.SetResourceVersion(text)
+	return copied
 }
 
 // bookmark adds an event that only says up to which version the watch has everything.
