@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
-	informersv1 "k8s.io/client-go/informers/core/v1"
-	"k8s.io/client-go/informers/internalinterfaces"
 	clientset "k8s.io/client-go/kubernetes"
 	clientcache "k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -72,28 +72,50 @@ func NewInformerFactoryWith(client clientset.Interface, options InformerOptions)
 func newPodInformer(
 	client clientset.Interface, resync time.Duration, name *clientcache.InformerName, transform clientcache.TransformFunc,
 ) clientcache.SharedIndexInformer {
-	selector := fields.ParseSelectorOrDie(unfinishedPods).String()
-	informer := informersv1.NewPodInformerWithOptions(client, metav1.NamespaceAll, internalinterfaces.InformerOptions{
-		ResyncPeriod:     resync,
-		Indexers:         clientcache.Indexers{},
-		InformerName:     name,
-		TweakListOptions: func(options *metav1.ListOptions) { options.FieldSelector = selector },
-	})
-	// Setting a transform only fails on an informer that runs already.
-	_ = informer.SetTransform(transform)
-	return informer
+	pods, selector := client.CoreV1().Pods(metav1.NamespaceAll), fields.ParseSelectorOrDie(unfinishedPods).String()
+	source := pagedSource{
+		client: client,
+		page: func(ctx context.Context, options metav1.ListOptions) ([]apiruntime.Object, metav1.ListInterface, error) {
+			options.FieldSelector = selector
+			list, err := pods.List(ctx, options)
+			if err != nil {
+				return nil, nil, err
+			}
+			return ownCopies(list.Items), list, nil
+		},
+		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.FieldSelector = selector
+			return pods.Watch(ctx, options)
+		},
+		trim: transform,
+	}
+	return source.informer(&v1.Pod{}, optionsOf("pods", resync, name))
 }
 
 func newNodeInformer(
 	client clientset.Interface, resync time.Duration, name *clientcache.InformerName, transform clientcache.TransformFunc,
 ) clientcache.SharedIndexInformer {
-	informer := informersv1.NewNodeInformerWithOptions(client, internalinterfaces.InformerOptions{
-		ResyncPeriod: resync,
-		Indexers:     clientcache.Indexers{},
-		InformerName: name,
-	})
-	_ = informer.SetTransform(transform)
-	return informer
+	nodes := client.CoreV1().Nodes()
+	source := pagedSource{
+		client: client,
+		page: func(ctx context.Context, options metav1.ListOptions) ([]apiruntime.Object, metav1.ListInterface, error) {
+			list, err := nodes.List(ctx, options)
+			if err != nil {
+				return nil, nil, err
+			}
+			return ownCopies(list.Items), list, nil
+		},
+		watch: nodes.Watch,
+		trim:  transform,
+	}
+	return source.informer(&v1.Node{}, optionsOf("nodes", resync, name))
+}
+
+func optionsOf(resource string, resync time.Duration, name *clientcache.InformerName) clientcache.SharedIndexInformerOptions {
+	return clientcache.SharedIndexInformerOptions{
+		ResyncPeriod: resync, Indexers: clientcache.Indexers{},
+		Identifier: name.WithResource(v1.SchemeGroupVersion.WithResource(resource)),
+	}
 }
 
 func dropManagedFields(object any) (any, error) {
