@@ -192,3 +192,34 @@ func TestCycleStateConcurrency(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// Whoever has read a value never reads an older one afterwards, also while the state outgrows its first entries.
+func TestCycleStateReadsNothingOlder(t *testing.T) {
+	for range 50 {
+		state := framework.NewCycleState()
+		state.Write("counter", &number{0})
+		var group sync.WaitGroup
+		group.Go(func() {
+			for i := range 60 {
+				state.Write("counter", &number{i + 1})
+				state.Write(fwk.StateKey(strconv.Itoa(i)), nil)
+			}
+		})
+		for range 4 {
+			group.Go(func() {
+				last := 0
+				for range 100 {
+					next := readNumber(t, state, "counter")
+					if copied := readNumber(t, state.Clone(), "counter"); next < last || copied < next {
+						t.Errorf("read %d, and %d in a clone, after %d", next, copied, last)
+					}
+					last = next
+				}
+			})
+		}
+		group.Wait()
+		if end := readNumber(t, state, "counter"); end != 60 {
+			t.Errorf("read %d at the end, want 60", end)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -76,9 +77,17 @@ func (g *generator) withDevices(c cluster) cluster {
 	devices := g.deviceCluster(len(c.nodes), historySteps)
 	c.objects = append(c.objects, devices.objects...)
 	for _, node := range c.nodes {
-		g.putIntoZone(node)
+		g.prepareForDevices(node)
 	}
 	return c
+}
+
+// prepareForDevices puts a node into a zone. Some nodes offer, or once offered, what devices serve elsewhere.
+func (g *generator) prepareForDevices(node *v1.Node) {
+	g.putIntoZone(node)
+	if g.oneIn(4) {
+		node.Status.Allocatable[served] = resource.MustParse(pick(g, "0", "1", "3"))
+	}
 }
 
 // putIntoZone puts a node into a zone, always the same one: by the name of a node kube-scheduler keeps which devices it
@@ -105,7 +114,7 @@ func (g *generator) scoreDevices(p profile) {
 func (g *generator) addDevices(s *step, c cluster, i int) {
 	switch object := s.Object.(type) {
 	case *v1.Node:
-		g.putIntoZone(object)
+		g.prepareForDevices(object)
 	case *v1.Pod:
 		if s.Removed || object.Spec.NodeName != "" {
 			return
