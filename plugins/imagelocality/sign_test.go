@@ -6,7 +6,6 @@ package imagelocality
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
@@ -15,10 +14,5 @@ import (
 
 func TestSignPod(t *testing.T) {
 	pod := objects.Pod("p").With(container("b")).With(container("a:v1")).With(container("b:latest")).With(initContainer("reg:5000/x")).With(imageVolume("volume")).Build()
-	fragments, status := (&plugin{}).SignPod(t.Context(), pod)
-	fixture.CheckStatus(t, status, nil)
-	want := []fwk.SignFragment{{Key: fwk.ImageNamesSignerName, Value: []string{"a:v1", "b:latest", "reg:5000/x:latest"}}}
-	if diff := cmp.Diff(want, fragments); diff != "" {
-		t.Errorf("fragments differ (-want +got):\n%s", diff)
-	}
+	fixture.CheckSigned(t, &plugin{}, pod, fwk.SignFragment{Key: fwk.ImageNamesSignerName, Value: []string{"a:v1", "b:latest", "reg:5000/x:latest"}})
 }

@@ -56,11 +56,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			hint := fixture.Hint(t, newPlugin(t, tt.added), fwk.Node, fwk.Add|fwk.UpdateNodeLabel)
-			var old any
-			if tt.old != nil {
-				old = tt.old
-			}
-			fixture.CheckHint(t, hint, tt.pod, old, tt.new, tt.want)
+			fixture.CheckHint(t, hint, tt.pod, tt.old, tt.new, tt.want)
 		})
 	}
 

@@ -38,11 +38,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 	hint := fixture.Hint(t, newPlugin(t), fwk.Node, nodeActions)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var old any
-			if tt.old != nil {
-				old = tt.old
-			}
-			fixture.CheckHint(t, hint, pod, old, tt.new, tt.want)
+			fixture.CheckHint(t, hint, pod, tt.old, tt.new, tt.want)
 		})
 	}
 	t.Run("wrong and absent objects", func(t *testing.T) {

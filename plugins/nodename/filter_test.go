@@ -48,10 +48,5 @@ func TestFilter(t *testing.T) {
 }
 
 func TestSignPod(t *testing.T) {
-	fragments, status := (&plugin{}).SignPod(t.Context(), objects.Pod("p").Node("a").Build())
-	fixture.CheckStatus(t, status, nil)
-	want := []fwk.SignFragment{{Key: fwk.NodeNameSignerName, Value: "a"}}
-	if diff := cmp.Diff(want, fragments); diff != "" {
-		t.Errorf("fragments differ (-want +got):\n%s", diff)
-	}
+	fixture.CheckSigned(t, &plugin{}, objects.Pod("p").Node("a").Build(), fwk.SignFragment{Key: fwk.NodeNameSignerName, Value: "a"})
 }

@@ -6,7 +6,6 @@ package nodeports
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -19,12 +18,7 @@ func TestSignPod(t *testing.T) {
 		Container("a").With(in(regular, tcp(8080), port("127.0.0.1", v1.ProtocolUDP, 53))).
 		InitContainer("init").With(in(initial, tcp(9090))).
 		Sidecar("sidecar").With(in(initial, tcp(8080))).Build()
-	fragments, status := (&plugin{}).SignPod(t.Context(), pod)
-	fixture.CheckStatus(t, status, nil)
-	want := []fwk.SignFragment{{Key: fwk.HostPortsSignerName, Value: []int32{53, 8080, 9090}}}
-	if diff := cmp.Diff(want, fragments); diff != "" {
-		t.Errorf("fragments differ (-want +got):\n%s", diff)
-	}
+	fixture.CheckSigned(t, &plugin{}, pod, fwk.SignFragment{Key: fwk.HostPortsSignerName, Value: []int32{53, 8080, 9090}})
 }
 
 func TestHintClass(t *testing.T) {

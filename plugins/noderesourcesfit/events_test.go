@@ -84,11 +84,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 	hint := fixture.Hint(t, newPlugin(t, nil, nil), fwk.Node, fwk.Add|fwk.UpdateNodeAllocatable)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var old any
-			if tt.old != nil {
-				old = tt.old
-			}
-			fixture.CheckHint(t, hint, tt.pod, old, tt.new, tt.want)
+			fixture.CheckHint(t, hint, tt.pod, tt.old, tt.new, tt.want)
 		})
 	}
 	t.Run("ignored resources need not fit", func(t *testing.T) {
@@ -142,11 +138,7 @@ func TestHintAfterDeviceClassChange(t *testing.T) {
 	hint := fixture.Hint(t, newPlugin(t, nil, nil), fwk.DeviceClass, fwk.Add|fwk.Update)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var old any
-			if tt.old != nil {
-				old = tt.old
-			}
-			fixture.CheckHint(t, hint, tt.pod, old, tt.new, tt.want)
+			fixture.CheckHint(t, hint, tt.pod, tt.old, tt.new, tt.want)
 		})
 	}
 	t.Run("wrong and absent objects", func(t *testing.T) {

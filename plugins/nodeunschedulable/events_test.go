@@ -30,11 +30,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 	hint := fixture.Hint(t, &plugin{}, fwk.Node, fwk.Add|fwk.UpdateNodeTaint)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var old any
-			if tt.old != nil {
-				old = tt.old
-			}
-			fixture.CheckHint(t, hint, objects.Pod("p").Build(), old, tt.new, tt.want)
+			fixture.CheckHint(t, hint, objects.Pod("p").Build(), tt.old, tt.new, tt.want)
 		})
 	}
 	t.Run("tolerations of the pod are not consulted", func(t *testing.T) {

@@ -43,7 +43,7 @@ func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Add},
-			QueueingHintFn: framework.HintFor(afterClaimAdded),
+			QueueingHintFn: framework.HintFor(podvolumes.WakeIfUses),
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Update},
@@ -125,21 +125,13 @@ func (pl *plugin) afterPodDeleted(_ klog.Logger, _, deleted, _ *v1.Pod) (fwk.Que
 	return fwk.QueueSkip, nil
 }
 
-// afterClaimAdded wakes the pod if it uses the claim.
-func afterClaimAdded(_ klog.Logger, pod *v1.Pod, _, added *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
-	if added == nil || podvolumes.Uses(pod, added) {
-		return fwk.Queue, nil
-	}
-	return fwk.QueueSkip, nil
-}
-
 // afterClaimUpdate wakes the pod if it uses the claim and the claim has got a volume, which may be one that does not
 // count.
 func afterClaimUpdate(logger klog.Logger, pod *v1.Pod, before, now *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
 	if before != nil && now != nil && before.Spec.VolumeName == now.Spec.VolumeName {
 		return fwk.QueueSkip, nil
 	}
-	return afterClaimAdded(logger, pod, before, now)
+	return podvolumes.WakeIfUses(logger, pod, before, now)
 }
 
 // afterDetached wakes the pod if it has any claim, or has an inline volume for the driver that detached one.

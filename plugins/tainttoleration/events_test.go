@@ -38,11 +38,7 @@ func TestHintAfterNodeChange(t *testing.T) {
 	hint := fixture.Hint(t, &plugin{}, fwk.Node, fwk.Add|fwk.UpdateNodeTaint)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var old any
-			if tt.old != nil {
-				old = tt.old
-			}
-			fixture.CheckHint(t, hint, toleratesA, old, tt.new, tt.want)
+			fixture.CheckHint(t, hint, toleratesA, tt.old, tt.new, tt.want)
 		})
 	}
 	t.Run("wrong and absent objects", func(t *testing.T) {

@@ -30,7 +30,7 @@ func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Add | fwk.Update},
-			QueueingHintFn: framework.HintFor(afterClaimChange),
+			QueueingHintFn: framework.HintFor(podvolumes.WakeIfUses),
 		},
 		// A volume may be what any claim waits for.
 		{Event: fwk.ClusterEvent{Resource: fwk.PersistentVolume, ActionType: fwk.Add | fwk.Update}},
@@ -58,14 +58,6 @@ func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 // that matters.
 func afterClassChange(_ klog.Logger, _ *v1.Pod, oldClass, newClass *storagev1.StorageClass) (fwk.QueueingHint, error) {
 	if oldClass == nil || newClass == nil || !equality.Semantic.DeepEqual(oldClass.AllowedTopologies, newClass.AllowedTopologies) {
-		return fwk.Queue, nil
-	}
-	return fwk.QueueSkip, nil
-}
-
-// afterClaimChange wakes the pod if it uses the claim.
-func afterClaimChange(_ klog.Logger, pod *v1.Pod, _, claim *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
-	if claim == nil || podvolumes.Uses(pod, claim) {
 		return fwk.Queue, nil
 	}
 	return fwk.QueueSkip, nil

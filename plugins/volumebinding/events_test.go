@@ -29,11 +29,7 @@ func checkHints(t *testing.T, resource fwk.EventResource, actions fwk.ActionType
 	hint := fixture.Hint(t, newPlugin(t), resource, actions)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var old any
-			if tt.old != nil {
-				old = tt.old
-			}
-			fixture.CheckHint(t, hint, pod, old, tt.new, tt.want)
+			fixture.CheckHint(t, hint, pod, tt.old, tt.new, tt.want)
 		})
 	}
 	t.Run("wrong and absent objects", func(t *testing.T) {

@@ -33,7 +33,7 @@ func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Add},
-			QueueingHintFn: framework.HintFor(afterClaimAdded),
+			QueueingHintFn: framework.HintFor(podvolumes.WakeIfNames),
 		},
 	}, nil
 }
@@ -70,12 +70,4 @@ func shareClaim(a, b *v1.Pod) bool {
 		}
 	}
 	return false
-}
-
-// afterClaimAdded wakes the pod if it names the claim.
-func afterClaimAdded(_ klog.Logger, pod *v1.Pod, _, added *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
-	if added == nil || podvolumes.Names(pod, added) {
-		return fwk.Queue, nil
-	}
-	return fwk.QueueSkip, nil
 }

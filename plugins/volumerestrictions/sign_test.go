@@ -6,7 +6,6 @@ package volumerestrictions
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -16,14 +15,9 @@ import (
 
 func TestSignPod(t *testing.T) {
 	pod := objects.Pod("p").PersistentVolumeClaim("b", "a").Volume("config", v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}).Build()
-	fragments, status := newPlugin(t, nil).SignPod(t.Context(), pod)
-	fixture.CheckStatus(t, status, nil)
-	want := []fwk.SignFragment{{Key: fwk.VolumesSignerName, Value: []string{
+	fixture.CheckSigned(t, newPlugin(t, nil), pod, fwk.SignFragment{Key: fwk.VolumesSignerName, Value: []string{
 		`{"persistentVolumeClaim":{"claimName":"a"}}`, `{"persistentVolumeClaim":{"claimName":"b"}}`,
-	}}}
-	if diff := cmp.Diff(want, fragments); diff != "" {
-		t.Errorf("fragments differ (-want +got):\n%s", diff)
-	}
+	}})
 }
 
 func TestHintClass(t *testing.T) {

@@ -29,7 +29,7 @@ func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeLabel}},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolumeClaim, ActionType: fwk.Add | fwk.Update},
-			QueueingHintFn: framework.HintFor(afterClaimChange),
+			QueueingHintFn: framework.HintFor(podvolumes.WakeIfNames),
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.PersistentVolume, ActionType: fwk.Add | fwk.Update},
@@ -42,14 +42,6 @@ func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 // of the class does not matter.
 func afterClassAdded(_ klog.Logger, _ *v1.Pod, _, added *storagev1.StorageClass) (fwk.QueueingHint, error) {
 	if added == nil || added.VolumeBindingMode != nil && *added.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer {
-		return fwk.Queue, nil
-	}
-	return fwk.QueueSkip, nil
-}
-
-// afterClaimChange wakes the pod if it names the claim.
-func afterClaimChange(_ klog.Logger, pod *v1.Pod, _, claim *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
-	if claim == nil || podvolumes.Names(pod, claim) {
 		return fwk.Queue, nil
 	}
 	return fwk.QueueSkip, nil

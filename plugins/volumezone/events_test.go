@@ -45,11 +45,7 @@ func TestHintAfterClaimChange(t *testing.T) {
 	hint := fixture.Hint(t, newPlugin(t), fwk.PersistentVolumeClaim, fwk.Add|fwk.Update)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var old any
-			if tt.old != nil {
-				old = tt.old
-			}
-			fixture.CheckHint(t, hint, tt.pod, old, tt.new, tt.want)
+			fixture.CheckHint(t, hint, tt.pod, tt.old, tt.new, tt.want)
 		})
 	}
 	fixture.CheckHintObjects(t, hint, claiming("c"), nil)
@@ -73,11 +69,7 @@ func TestHintAfterVolumeChange(t *testing.T) {
 	hint := fixture.Hint(t, newPlugin(t), fwk.PersistentVolume, fwk.Add|fwk.Update)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var old any
-			if tt.old != nil {
-				old = tt.old
-			}
-			fixture.CheckHint(t, hint, claiming("c"), old, tt.new, tt.want)
+			fixture.CheckHint(t, hint, claiming("c"), tt.old, tt.new, tt.want)
 		})
 	}
 	fixture.CheckHintObjects(t, hint, claiming("c"), nil)

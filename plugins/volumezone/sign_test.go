@@ -6,7 +6,6 @@ package volumezone
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -16,12 +15,7 @@ import (
 
 func TestSignPod(t *testing.T) {
 	pod := claiming("c")
-	fragments, status := newPlugin(t).SignPod(t.Context(), pod)
-	fixture.CheckStatus(t, status, nil)
-	want := []fwk.SignFragment{{Key: fwk.VolumesSignerName, Value: fwk.VolumesSigner(pod)}}
-	if diff := cmp.Diff(want, fragments); diff != "" {
-		t.Errorf("fragments differ (-want +got):\n%s", diff)
-	}
+	fixture.CheckSigned(t, newPlugin(t), pod, fwk.SignFragment{Key: fwk.VolumesSignerName, Value: fwk.VolumesSigner(pod)})
 }
 
 func TestHintClass(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/component-helpers/storage/ephemeral"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -46,6 +47,22 @@ func Uses(pod *v1.Pod, claim *v1.PersistentVolumeClaim) bool {
 		}
 	}
 	return false
+}
+
+// WakeIfNames is the hint of a plugin that waits for a claim that the pod names; see [Names].
+func WakeIfNames(_ klog.Logger, pod *v1.Pod, _, claim *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
+	if claim == nil || Names(pod, claim) {
+		return fwk.Queue, nil
+	}
+	return fwk.QueueSkip, nil
+}
+
+// WakeIfUses is the hint of a plugin that waits for a claim that the pod uses; see [Uses].
+func WakeIfUses(_ klog.Logger, pod *v1.Pod, _, claim *v1.PersistentVolumeClaim) (fwk.QueueingHint, error) {
+	if claim == nil || Uses(pod, claim) {
+		return fwk.Queue, nil
+	}
+	return fwk.QueueSkip, nil
 }
 
 // LookupStatus is the verdict on a pod for which an object could not be looked up: nothing on a node can help if the
