@@ -34,7 +34,7 @@ func layers() []layer {
 		belowScheduler = []string{"plugins", "internal/csi", "internal/devices", "internal/apiwrite", "runtime", "queue", "cache", "profiles", "internal/manifest", "framework"}
 		belowSimulate  = append([]string{"scheduler"}, belowScheduler...)
 		belowInspect   = append([]string{"simulate"}, belowSimulate...)
-		belowApp       = append([]string{"internal/render", "inspect"}, belowInspect...)
+		belowApp       = append([]string{"internal/render", "internal/scaffold", "inspect"}, belowInspect...)
 	)
 	return []layer{
 		{folder: ".", may: nil},
@@ -61,6 +61,7 @@ func layers() []layer {
 		{folder: "internal/devices", may: nil},
 		{folder: "internal/informer", may: nil},
 		{folder: "internal/lru", may: nil},
+		{folder: "internal/scaffold"},
 		{folder: "internal/manifest", may: []string{"internal/fuzzlimit"}},
 		{folder: "internal/volumes", may: nil},
 		{folder: "internal/fuzzlimit", may: nil},

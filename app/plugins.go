@@ -34,5 +34,6 @@ func (p *program) pluginsCommand() *cobra.Command {
 		}
 		return writeView(command, output, known.sorted(), render.Plugins)
 	}
+	command.AddCommand(p.newPluginCommand())
 	return command
 }
