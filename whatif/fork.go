@@ -134,8 +134,12 @@ func (c *Cluster) change(doing string, given []apiruntime.Object, change func(ob
 	all := c.load()
 	for _, given := range items {
 		before, exists := all.Get(given.key)
-		var err error
-		if all, err = change(all, given.key, c.engine.kinds.complete(all, given.key, given.object, before), exists); err != nil {
+		completed := c.engine.kinds.complete(all, given.key, given.object, before)
+		changed, err := change(all, given.key, completed, exists)
+		if now, there := changed.Get(given.key); err == nil && there {
+			err = all.conflict(given.key, now)
+		}
+		if all = changed; err != nil {
 			return fmt.Errorf("%s %s: %w", doing, given.key, err)
 		}
 	}

@@ -341,6 +341,61 @@ func TestPlacingAllocatesDevices(t *testing.T) {
 	}
 }
 
+// A claim of pods that all move is allocated again where they go; one that a pod uses that stays is not.
+func TestDrainingReleasesDevices(t *testing.T) {
+	user := func(name, claim string) objects.PodBuilder {
+		return objects.Pod(name).Requests("cpu", "1").ResourceClaim(claim)
+	}
+	cluster := newCluster(t, whatif.Options{Objects: append(twoNodes(),
+		objects.DeviceClass("gpu"), objects.ResourceSlice("a.example.com", "a", "first", "second"), objects.ResourceSlice("b.example.com", "b", "third", "fourth"),
+		objects.ResourceClaim("own").Request("gpu", "gpu", 1).Build(), objects.ResourceClaim("shared").Request("gpu", "gpu", 1).Build(),
+	)})
+	onA := func(b objects.PodBuilder) *v1.Pod { return b.NodeSelector("pool", "a").Build() }
+	must(t, cluster.Update(objects.Node("a").Label("pool", "a").Capacity("cpu", "4").Build()))
+	daemon := user("daemon", "shared").With(func(pod *v1.Pod) {
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", APIVersion: "apps/v1", Name: "d", UID: "d", Controller: new(true)}}
+	})
+	must(t, cluster.Remove(objects.Pod("first").Build()))
+	placed, err := cluster.Place(t.Context(), onA(daemon), onA(user("sharer", "shared")), onA(user("owner", "own")))
+	if err != nil || placed[0].Node != "a" || placed[1].Node != "a" || placed[2].Node != "a" {
+		t.Fatalf("got %+v, %v", placed, err)
+	}
+	for _, name := range []string{"sharer", "owner"} { // now they may go anywhere
+		pod := cluster.Get(objects.Pod(name).Build()).(*v1.Pod).DeepCopy()
+		pod.Spec.NodeSelector = nil
+		must(t, cluster.Update(pod))
+	}
+	placed, err = cluster.Fork().Drain(t.Context(), "a")
+	must(t, err)
+	got := map[string]string{}
+	for _, p := range placed {
+		got[p.Pod.Name] = p.Node
+	}
+	if diff := cmp.Diff(map[string]string{"owner": "b", "sharer": ""}, got); diff != "" {
+		t.Errorf("the pods went elsewhere (-want +got):\n%s", diff)
+	}
+}
+
+// Two pods with one UID are told apart by nothing, so that the second is refused at once, and the fork goes on.
+func TestDuplicateUID(t *testing.T) {
+	cluster := newCluster(t, whatif.Options{Objects: twoNodes()})
+	one, two := objects.Pod("one").UID("same").Node("a").Build(), objects.Pod("two").UID("same").Node("b").Build()
+	must(t, cluster.Add(one))
+	waiting := objects.Pod("two").UID("same").Build()
+	for name, add := range map[string]func() error{
+		"Add":     func() error { return cluster.Add(two) },
+		"Update":  func() error { return cluster.Fork().Update(objects.Pod("first").UID("same").Node("a").Build()) },
+		"Place":   func() error { _, err := cluster.Place(t.Context(), waiting); return err },
+		"Preempt": func() error { _, err := cluster.Preempt(t.Context(), waiting); return err },
+	} {
+		if err := add(); err == nil || !strings.Contains(err.Error(), "it has the UID of Pod default/one") {
+			t.Errorf("%s: got error %v", name, err)
+		}
+	}
+	must(t, cluster.Remove(one))
+	must(t, cluster.Add(two))
+}
+
 // Two pods with one host port are on a node, though they should not be. As long as one of them is there, the port is taken.
 func TestPortOfTwoPods(t *testing.T) {
 	cluster := newCluster(t, whatif.Options{Objects: append(twoNodes(),

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,6 +80,7 @@ type kinds struct {
 	pods       *kind
 	nodes      *kind
 	classes    *kind // of priorities
+	claims     *kind // of devices
 
 	mu     sync.Mutex
 	custom map[schema.GroupVersionKind]*kind // guarded by mu
@@ -109,6 +111,8 @@ func newKinds() *kinds {
 			added.rank, k.nodes = rankOfNodes, added
 		case *schedulingv1.PriorityClass:
 			k.classes = added
+		case *resourceapi.ResourceClaim:
+			k.claims = added
 		}
 		k.byType[typed] = added
 		k.byResource[resource] = added

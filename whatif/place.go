@@ -75,6 +75,9 @@ func (r *replica) place(ctx context.Context, pod *v1.Pod) (Placement, error) {
 	if err != nil {
 		return Placement{}, err
 	}
+	if err := before.conflict(k, q.pod); err != nil {
+		return Placement{}, err
+	}
 	if known := before.pod(k); known != nil && known.Spec.NodeName != "" {
 		return Placement{}, fmt.Errorf("it is on node %s already; remove it first", known.Spec.NodeName)
 	}
@@ -124,7 +127,8 @@ func (q *question) bind(placed *v1.Pod, node string) (reason, err error) {
 
 // Drain cordons a node, takes its pods away, and places them anew, in the order in which the scheduling queue would: by priority,
 // then by age, then by name. It returns what became of them; those that find no node are no longer in the fork. Pods of
-// DaemonSets, static pods and pods that are being deleted stay. Disruption budgets are not looked at.
+// DaemonSets, static pods and pods that are being deleted stay. Claims of devices that only pods use which move are allocated again.
+// Disruption budgets are not looked at.
 //
 // The node remains, cordoned, as kubectl drain leaves it. It is an error if there is no such node; then nothing has changed.
 func (c *Cluster) Drain(ctx context.Context, node string) ([]Placement, error) {
@@ -169,7 +173,7 @@ func (c *Cluster) evacuate(ctx context.Context, all objects, name string) (objec
 	slices.SortFunc(pods, inQueueOrder)
 	cordoned := *node
 	cordoned.Spec.Unschedulable = true
-	all = all.with(k, &cordoned)
+	all = c.engine.kinds.withoutReservations(all.with(k, &cordoned), pods)
 	for i, pod := range pods {
 		all = all.without(key{kind: c.engine.kinds.pods, namespace: pod.Namespace, name: pod.Name})
 		pods[i] = again(pod)
@@ -196,8 +200,6 @@ func inQueueOrder(a, b *v1.Pod) int {
 func again(pod *v1.Pod) *v1.Pod {
 	waiting := *pod
 	waiting.Spec.NodeName = ""
-	waiting.Status = v1.PodStatus{
-		Phase: v1.PodPending, ResourceClaimStatuses: pod.Status.ResourceClaimStatuses, ExtendedResourceClaimStatus: pod.Status.ExtendedResourceClaimStatus,
-	}
+	waiting.Status = v1.PodStatus{Phase: v1.PodPending, ResourceClaimStatuses: pod.Status.ResourceClaimStatuses}
 	return &waiting
 }

@@ -41,6 +41,9 @@ func (q *question) preempt() (*Preemption, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := before.conflict(k, q.pod); err != nil {
+		return nil, err
+	}
 	if known := before.pod(k); known != q.pod { // plugins look it up
 		if err := q.show(before.with(k, q.pod)); err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -133,6 +134,9 @@ func (c *comparison) ask(fork *whatif.Cluster) {
 		c.check(known.failed)
 		return
 	}
+	if c.often(3) {
+		c.askDrain(fork)
+	}
 	for range 3 {
 		pod := c.pod()
 		if c.often(2) {
@@ -142,6 +146,80 @@ func (c *comparison) ask(fork *whatif.Cluster) {
 		}
 		c.askAbout(fork, known, pod)
 	}
+}
+
+// askDrain drains a node, and compares where its pods go with where schedulers put them of which each has seen nothing but the
+// objects that are left, with the pods that went before.
+func (c *comparison) askDrain(fork *whatif.Cluster) {
+	var nodes []*v1.Node
+	for _, o := range fork.Objects() {
+		if node, isNode := o.(*v1.Node); isNode {
+			nodes = append(nodes, node)
+		}
+	}
+	if len(nodes) == 0 {
+		return
+	}
+	node, drained := nodes[c.IntN(len(nodes))].DeepCopy(), fork.Fork()
+	placements, err := drained.Drain(context.Background(), node.Name)
+	if c.check(err); err != nil {
+		return
+	}
+	c.asked++
+	left := fork.Fork()
+	node.Spec.Unschedulable = true
+	c.check(left.Update(node))
+	var moved []*v1.Pod
+	for _, o := range fork.Objects() {
+		if pod, isPod := o.(*v1.Pod); isPod && pod.Spec.NodeName == node.Name && pod.Status.Phase != v1.PodSucceeded && pod.DeletionTimestamp == nil {
+			moved = append(moved, pod)
+			c.check(left.Remove(pod))
+		}
+	}
+	for _, o := range left.Objects() {
+		if claim, isClaim := o.(*resourceapi.ResourceClaim); isClaim {
+			c.check(release(left, claim.DeepCopy(), moved))
+		}
+	}
+	if len(moved) != len(placements) {
+		c.t.Errorf("draining %s moved %d pods, want %d", node.Name, len(placements), len(moved))
+		return
+	}
+	for _, placement := range placements {
+		pod := fork.Get(placement.Pod).(*v1.Pod).DeepCopy()
+		pod.Spec.NodeName, pod.Status = "", v1.PodStatus{Phase: v1.PodPending, ResourceClaimStatuses: pod.Status.ResourceClaimStatuses}
+		known := c.fresh(left)
+		if c.check(known.failed); known.failed != nil {
+			return
+		}
+		want := known.answer(pod)
+		known.close()
+		if placement.Node != want.node && !failedToBind(placement) {
+			c.t.Errorf("draining %s: pod %s goes to %q (%v), want %q", node.Name, write(pod), placement.Node, placement.Reason, want.node)
+		}
+		if _, err := left.Place(context.Background(), pod); err != nil {
+			c.t.Error(err)
+		}
+	}
+	versions := regexp.MustCompile(`"resourceVersion":"[0-9]+"`) // those of writes are given out as they come
+	if got, want := versions.ReplaceAllString(dump(c.t, drained), ""), versions.ReplaceAllString(dump(c.t, left), ""); got != want {
+		c.t.Errorf("a drained cluster is not what is left (-want +got):\n%s", gocmp.Diff(want, got))
+	}
+}
+
+// release takes pods from those that a claim is reserved for, and frees its devices if none is left.
+func release(of *whatif.Cluster, claim *resourceapi.ResourceClaim, gone []*v1.Pod) error {
+	before := len(claim.Status.ReservedFor)
+	claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(r resourceapi.ResourceClaimConsumerReference) bool {
+		return slices.ContainsFunc(gone, func(pod *v1.Pod) bool { return pod.UID == r.UID })
+	})
+	if len(claim.Status.ReservedFor) == before {
+		return nil
+	}
+	if len(claim.Status.ReservedFor) == 0 {
+		claim.Status.ReservedFor, claim.Status.Allocation = nil, nil
+	}
+	return of.Update(claim)
 }
 
 // askAbout asks all questions about a pod.
