@@ -184,7 +184,7 @@ func (g *generator) devices(prefix string, n int) []resourceapi.Device {
 		if g.odd(5) {
 			d.Taints = []resourceapi.DeviceTaint{g.deviceTaint()}
 		}
-		if g.oneIn(6) && d.Capacity != nil {
+		if !g.noShares && g.oneIn(6) && d.Capacity != nil {
 			d.AllowMultipleAllocations = ptr.To(true)
 			d.Capacity["memory"] = resourceapi.DeviceCapacity{Value: d.Capacity["memory"].Value, RequestPolicy: g.requestPolicy()}
 		}

@@ -16,11 +16,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
 	upstreamdynamicresources "k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
@@ -29,8 +31,9 @@ import (
 func theirDevices(ctx context.Context, w world) (fwk.SharedDRAManager, error) {
 	resources := w.Resource().V1()
 	slices, err := tracker.StartTracker(ctx, tracker.Options{
-		EnableDeviceTaintRules: true, EnableConsumableCapacity: true,
-		SliceInformer: resources.ResourceSlices(), TaintInformer: resources.DeviceTaintRules(),
+		EnableDeviceTaintRules:   utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules),
+		EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity),
+		SliceInformer:            resources.ResourceSlices(), TaintInformer: resources.DeviceTaintRules(),
 	})
 	if err != nil {
 		return nil, err

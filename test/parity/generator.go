@@ -24,6 +24,8 @@ type generator struct {
 	plenty bool
 	// noBindingConditions has no devices that must be made ready before a pod is bound.
 	noBindingConditions bool
+	// noShares has no devices that several claims can have, as an API server has none where that feature is off.
+	noShares bool
 }
 
 func newGenerator(seed uint64) *generator {

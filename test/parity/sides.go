@@ -28,6 +28,7 @@ import (
 
 	"github.com/rouse-scheduler/rouse/cache"
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/internal/devices"
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -119,12 +120,22 @@ func theirs(ctx context.Context, c cluster, p profile) (*side, error) {
 }
 
 func inOurRuntime(ctx context.Context, c cluster, p profile, factories runtime.Registry) (*side, error) {
+	return inOurRuntimeWith(ctx, c, p, factories, devices.Switches{})
+}
+
+// inOurRuntimeWith lets features of devices differ from the default; then there is no manager for NodeVolumeLimits.
+func inOurRuntimeWith(ctx context.Context, c cluster, p profile, factories runtime.Registry, switches devices.Switches) (*side, error) {
 	snapshot := cache.NewSnapshot(c.pods, c.nodes)
 	s, err := newSide(c, func() fwk.CycleState { return framework.NewCycleState() }, snapshot)
 	if err != nil {
 		return nil, err
 	}
-	managers, _, err := plugins.NewManagers(ctx, s.world, nil)
+	var managers runtime.Managers
+	if switches == (devices.Switches{}) {
+		managers, _, err = plugins.NewManagers(ctx, s.world, nil)
+	} else {
+		managers.DRA, err = devices.New(ctx, devices.Options{Informers: s.world, Switches: switches})
+	}
 	if err != nil {
 		return nil, err
 	}
