@@ -20,7 +20,7 @@
 //
 //	0  done
 //	1  a check failed: an expectation of a scenario, a comparison that found differences, an audit that found a missed
-//	   wake-up; or a scheduler could not begin, or lost its lease
+//	   wake-up; or a scheduler could not start, or lost its Lease
 //	2  wrong usage, or input that cannot be read or is not valid
 //
 // [Run] prints errors to standard error, those about files with file, line and column, and returns the code.

@@ -32,7 +32,7 @@
 //
 // Pods and nodes arrive in any order. Pods whose node is unknown yet, or already gone, are kept on an entry without a
 // node object, which no snapshot shows. Snapshots list nodes in an order that alternates between zones, so that a
-// search that looks at a part of the list sees all zones. The order is taken again when the set of nodes changes.
+// search that looks at a part of the list sees all zones. The order is computed again when the set of nodes changes.
 //
 // # Node indexes
 //
@@ -42,10 +42,11 @@
 //
 // # Concurrency
 //
-// A Cache is safe for concurrent use; one lock guards all of it, held exclusively by everything that changes it, by
-// UpdateSnapshot, which notes what a snapshot was given, and shared by everything else that reads it. A Snapshot is not locked: it is updated by one goroutine
-// at a time, and may be read by many between two updates. The node infos in it are never changed after they are put
-// there, an update replaces them; a goroutine that outlives a scheduling cycle may keep a node info, but not a list.
+// A Cache is safe for concurrent use; one lock guards all of it, held exclusively by everything that changes it, and by
+// UpdateSnapshot, which records what a snapshot was given, and shared by all other readers. A Snapshot is not locked:
+// it is updated by one goroutine at a time, and may be read by many between two updates. The node infos in it are never
+// changed after they are put there, an update replaces them; a goroutine that outlives a scheduling cycle may keep a
+// node info, but not a list.
 //
 // Objects given to a Cache are kept, not copied, and must not be changed afterwards. The package has no state of its
 // own, starts no goroutine, and never ends the process: where the bookkeeping meets events that contradict each other

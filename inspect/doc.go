@@ -7,7 +7,7 @@
 //
 // A view is a plain value; the names of its fields in JSON are stable:
 //
-//	[Events]         events and plugins: which events wake the pods that which plugins rejected
+//	[Events]         events and plugins: the events that wake the pods each plugin rejected
 //	[Configuration]  a scheduler configuration as it takes effect, with the plugins of every extension point
 //	[Differences]    where two configurations differ in effect
 //	[Plugins]        the plugins of a registry

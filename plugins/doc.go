@@ -3,7 +3,7 @@
 
 // Package plugins holds the in-tree plugins, a package each, and the registry of them all.
 //
-// [NewInTreeRegistry] has every plugin that the default profile names. To use a plugin of one's own, add it to the
+// [NewInTreeRegistry] has every plugin that the default profile names. To use a plugin of your own, add it to the
 // registry before building a framework from it; [Describe] says what is in the registry of this version.
 //
 // # The plugins
@@ -15,7 +15,7 @@
 // far as they apply. The comment of a plugin's package says in a few lines where it runs, which arguments it takes, what
 // wakes its pods, and what its answers depend on.
 //
-// Package preemption is no plugin, but what DefaultPreemption is made of, for plugins that preempt otherwise.
+// Package preemption is not a plugin: it is what DefaultPreemption is made of, for plugins that preempt differently.
 //
 // A framework that is built outside of package scheduler gets what DynamicResources and NodeVolumeLimits need from
 // [NewManagers].

@@ -44,12 +44,12 @@
 //	cluster.ExpectBound("web", "n1")
 //
 // The same can be written as a scenario in YAML, which [Cluster.Replay] plays and the simulate command does, too. When a
-// test fails, its log tells what happened to every pod, and when.
+// test fails, its log shows what happened to every pod, and when.
 //
 // # Wake-ups
 //
-// A pod that a plugin rejected sleeps until an event happens that the plugin registered and its hint does not wave away.
-// An event that is forgotten, or a hint that is too strict, leaves pods asleep though they would fit: nothing fails, and
+// A pod that a plugin rejected waits until an event happens that the plugin registered and its hint does not skip. An
+// event that is forgotten, or a hint that is too strict, leaves pods waiting although they would fit: nothing fails, and
 // a test that does not look for it passes. [CheckRequeue] looks for it. It takes a list of things that may happen, makes
 // them happen, and has the plugin judge before and after:
 //

@@ -4,9 +4,8 @@
 // Package profiles loads KubeSchedulerConfiguration files, version
 // kubescheduler.config.k8s.io/v1, and works out which plugins a profile runs.
 //
-// [Load] and [Parse] read a file strictly, fill in every default, merge the plugin
-// sets of each profile with the default plugins and validate the result. Everything
-// that is wrong comes back at once, with file, line, column and field:
+// [Load] and [Parse] read a file strictly, fill in every default, merge the plugin sets of each profile with the
+// default plugins and validate the result. All errors are returned at once, with file, line, column and field:
 //
 //	scheduler.yaml:7:5: profiles[0].plugnis: unknown field; did you mean "plugins"?
 //

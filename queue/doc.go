@@ -5,25 +5,25 @@
 // for what, and what happened while they were tried.
 //
 // Its pools are those of kube-scheduler's PriorityQueue: the active pool is the activeQ, the backoff pool the backoffQ, and
-// unschedulable and gated pods are together the pool of unschedulable pods. [Queue.Move] is what
-// MoveAllToActiveOrBackoffQueue is there, and the log of events for pods in flight is inFlightEvents.
+// unschedulable and gated pods are together the pool of unschedulable pods. [Queue.Move] is MoveAllToActiveOrBackoffQueue,
+// and the log of events for pods in flight is inFlightEvents.
 //
 // # The life of a pod
 //
 // A new pod ([Queue.Add]) is active, unless a PreEnqueue plugin gates it. [Queue.Pop] takes the active pod that is first
 // by the order of the queue sort plugin, and puts it in flight. When its attempt fails, [Queue.AddUnschedulable] brings
 // it back with the names of the plugins that rejected it. Without any, something went wrong and the pod is tried again
-// after a backoff. Otherwise it is unschedulable and waits until an event wakes it, which is one that one of those
-// plugins registered, and for which its queueing hint asks for the pod. Then it is tried again, after its backoff if
-// that is still going on; a plugin that rejected it as Pending can spare it the backoff. A pod for which nothing happens
-// is tried again after the unschedulable timeout all the same.
+// after a backoff. Otherwise it is unschedulable and waits until it is woken by an event that one of those plugins
+// registered, and for which the plugin's queueing hint returns Queue. Then it is tried again, after its backoff if that
+// is still going on; a plugin that rejected it as Pending can spare it the backoff. A pod for which nothing happens is
+// tried again after the unschedulable timeout all the same.
 //
 // Backoff starts with one second and doubles with every attempt up to ten. It ends in windows of whole seconds, within
 // which pods are ordered by priority. When no pod is active, Pop takes the pod whose backoff ends first, before it ends,
-// unless an error put it there. It does so as often as something that happens in the cluster wakes the pod. But a pod that
-// was popped early in vain, and is woken because another attempt failed ([Queue.MoveAfterFailure]), waits out its backoff,
-// even if an activation has it tried in between. So pods that wake each other by failing, as those of a gang do that does
-// not fit, are tried early at most once per backoff.
+// unless an error put it there. It does so as often as something that happens in the cluster wakes the pod. But a pod
+// that was popped early without success, and is woken because another attempt failed ([Queue.MoveAfterFailure]), waits
+// out its backoff, even if an activation has it tried in between. So pods that wake each other by failing, as those of a
+// gang do that does not fit, are tried early at most once per backoff.
 //
 // # Events
 //
@@ -41,9 +41,9 @@
 //
 // # Time
 //
-// The queue starts no goroutine and no timer of its own. It reads the time from the clock in its options, and moves
-// pods as time passes only when told to, by [Queue.FlushBackoff] and [Queue.FlushUnschedulable]. [Queue.Run] does that
-// in real time; a simulation calls them itself, at the instants that [Queue.NextFlush] tells. Apart from the clock the
+// The queue starts no goroutine and no timer of its own. It reads the time from the clock in its options, and moves pods
+// as time passes only when told to, by [Queue.FlushBackoff] and [Queue.FlushUnschedulable]. [Queue.Run] does that in
+// real time; a simulation calls them itself, at the instants that [Queue.NextFlush] returns. Apart from the clock the
 // queue is deterministic: the same calls have the same outcome, in the same order.
 //
 // # Concurrency

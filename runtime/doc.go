@@ -4,9 +4,8 @@
 // Package runtime builds the plugins of a profile and runs them.
 //
 // A [Registry] says how to build every plugin there is, a profile says which of them run at which extension point, and
-// [NewFramework] makes a [Framework] of the two. The Framework has a Run method for every extension point, for the
-// scheduler, and is the fwk.Handle that plugins get, for the plugins. [NewProfiles] does the same for all profiles of
-// a configuration.
+// [NewFramework] makes a [Framework] of the two. For the scheduler, the Framework has a Run method for every extension
+// point; for plugins, it is their fwk.Handle. [NewProfiles] does the same for all profiles of a configuration.
 //
 // # The event map
 //
@@ -36,8 +35,8 @@
 //
 // All methods of a Framework that is built may be called concurrently; searches run one at a time. Plugins are called in
 // the caller's goroutine, except that Score, NormalizeScore and the PreBind plugins of a group run in several.
-// Options.Parallelism limits those; with one there is no other goroutine, and Options.Execution.Clock decides about time, so that
-// a simulation comes out the same on every run. [Framework.OnPermitDecided] is there for it in addition to WaitOnPermit, which
+// Options.Parallelism limits those; with one there is no other goroutine, and Options.Execution.Clock decides about
+// time, so a simulation has the same result on every run. It uses [Framework.OnPermitDecided], since WaitOnPermit
 // blocks.
 //
 // Nothing is shared between frameworks unless it is in the options of both.

@@ -10,7 +10,7 @@
 //	queue -> scheduling cycle -> binding cycle
 //	              \-> on failure: back to the queue, status and event written
 //
-// # Where a decision comes about
+// # How a decision is made
 //
 // An informer calls an event handler (event_handlers.go, pod_events.go, node_events.go), which updates the cache and
 // calls queue.Queue.Move. That wakes the pods that the event may help (queue/wake.go). [Scheduler.ScheduleOne] pops a
@@ -37,7 +37,7 @@
 // others decide meanwhile wins: a pod that is deleted, or bound by another scheduler, is dropped, and one whose node is
 // gone is not bound. Everything else that fails goes back to the queue, which waits longer after each failure.
 //
-// A plugin that panics fails its pod. One that hangs has its context ended after [Timeouts].Scheduling; if it ignores
+// A plugin that panics fails its pod. One that hangs has its context cancelled after [Timeouts].Scheduling; if it ignores
 // that, [Scheduler.Stuck] names it.
 //
 // # Simulation

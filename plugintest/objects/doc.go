@@ -8,7 +8,7 @@
 //	node := objects.Node("n1").Capacity("cpu", "4").Label("rack", "r1").Build()
 //	claim := objects.PersistentVolumeClaim("data").StorageClass("fast").Request("10Gi").Build()
 //
-// Kinds of which tests say a lot have a builder. Its methods return a changed copy, With changes what has no method, and Build
+// Kinds that tests often configure have a builder. Its methods return a changed copy, With changes what has no method, and Build
 // returns the object. The other kinds have a function that returns the object itself.
 //
 // Names are enough for an identity: what is built without a UID gets one made of namespace and name, so that the same

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package extender calls scheduler extenders over HTTP: services that are asked, in addition to the plugins, which nodes are
-// feasible for a pod, which are best, and who is to be evicted for it, and that may bind it.
+// feasible for a pod, which are best, and which pods are to be evicted for it, and that may bind it.
 //
 // [New] builds an [Extender] for every entry of a configuration. Requests and answers are the types of
 // k8s.io/kube-scheduler/extender/v1, sent as JSON with POST to the URL prefix and the verb:
@@ -19,8 +19,8 @@
 //
 // An extender that can't be reached in time, that answers with another status than 200, with something that is not of
 // the right form, with an error of its own, or with nodes and pods that it was not asked about, is an error. Errors
-// name the URL and say what the answer was. What becomes of the pod is up to the caller: [Extender.IsIgnorable] tells
-// whether to go on without.
+// name the URL and say what the answer was. What becomes of the pod is up to the caller: [Extender.IsIgnorable] reports
+// whether to go on without it.
 //
 // # Concurrency
 //

@@ -20,8 +20,8 @@
 //
 // # Resets
 //
-// A registry can be reset, as kube-scheduler's is by a DELETE request for /metrics. Counters and histograms begin again
-// then; gauges go on showing how things are.
+// A registry can be reset, as kube-scheduler's is by a DELETE request for /metrics. Counters and histograms then start
+// from zero; gauges keep their values.
 //
 // # Concurrency and cost
 //
