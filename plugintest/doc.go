@@ -29,7 +29,7 @@
 //
 // Statuses can be compared with cmp.Diff. For anything else the framework is a runtime.Framework: it has a Run method for
 // every extension point, and Plugin returns the plugin itself. What plugins work with comes from the packages where a
-// scheduler has it from: framework.NewCycleState, cache.NewSnapshot, queue.NewNominator, runtime.NewWaitingPods.
+// scheduler has it from: framework.NewCycleState, cache.NewSnapshot, queue.NewNominator; waiting pods belong to the framework.
 //
 // # A cluster
 //

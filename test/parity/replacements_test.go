@@ -38,7 +38,7 @@ import (
 )
 
 // comparisons are, by the name of a function of k8s.io/kubernetes that plugins call, what it returns for two pods, and
-// what that returns which docs/writing-a-plugin.md says to call instead.
+// what that returns which docs/migrating.md says to call instead.
 type comparisons map[string]func(pod, other *v1.Pod) (their, our any)
 
 func replacements() comparisons {
@@ -169,7 +169,7 @@ func ofResources(their, our func(v1.ResourceName) bool) func(pod, other *v1.Pod)
 	}
 }
 
-// TestReplacements checks that what docs/writing-a-plugin.md names in place of functions of k8s.io/kubernetes comes to
+// TestReplacements checks that what docs/migrating.md names in place of functions of k8s.io/kubernetes comes to
 // the same, for every function that the page names, and that the page names every one that is checked here.
 func TestReplacements(t *testing.T) {
 	documented := documentedReplacements(t)
@@ -213,7 +213,7 @@ func (g *generator) somePod(name string) *v1.Pod {
 // documentedReplacements returns the functions that the page has in the left column of its second table.
 func documentedReplacements(t *testing.T) []string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/writing-a-plugin.md")
+	page, err := os.ReadFile("../../docs/migrating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
