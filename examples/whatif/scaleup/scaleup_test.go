@@ -11,7 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
-	"example.com/scaleup"
+	"example.com/whatif/scaleup"
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/whatif"
 )

@@ -1,4 +1,4 @@
-module example.com/scaleup
+module example.com/whatif
 
 go 1.26.0
 
