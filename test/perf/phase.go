@@ -72,8 +72,9 @@ func (r *run) beginPhase(ctx context.Context, of phaseOf) error {
 	}
 	r.phase = &phase{phaseOf: of, usage: usage, metrics: metrics}
 	if r.profile != "" {
-		r.phase.profiled = make(chan error, 1)
-		go func() { r.phase.profiled <- r.writeProfile(context.WithoutCancel(ctx)) }()
+		profiled := make(chan error, 1) // the phase may be over before the profile is
+		r.phase.profiled = profiled
+		go func() { profiled <- r.writeProfile(context.WithoutCancel(ctx)) }()
 	}
 	r.phase.start = time.Now()
 	return nil
