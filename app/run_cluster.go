@@ -74,7 +74,7 @@ func connect(o *options.Options, config *profiles.Configuration, fullPods bool, 
 	}
 	c.informers = scheduler.NewInformerFactoryWith(c.client, scheduler.InformerOptions{Name: c.name, TrimPods: !fullPods})
 	c.custom = dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0)
-	c.events = events.NewBroadcaster(&events.EventSinkImpl{Interface: eventClient.EventsV1()})
+	c.events = events.NewBroadcaster(newEventSink(&events.EventSinkImpl{Interface: eventClient.EventsV1()}))
 	c.coreEvents = record.NewBroadcaster()
 	c.coreEvents.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: eventClient.CoreV1().Events("")})
 	return c, nil
