@@ -32,15 +32,20 @@ func TestWorkloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	both := schedulersIn(binaries)
-	c := &command{runs: 1, timeout: 2 * time.Minute, schedulers: []string{rouse, kubeScheduler}, kubernetes: kubernetes}
+	profiles := t.TempDir()
 	for _, test := range []struct {
 		workload   string
 		schedulers []scheduler
+		profiles   string
 	}{
-		{"misc/SchedulingBasic/5Nodes", both},
-		{"misc/SchedulingWhileGated/1Node_10GatedPods", both[1:]},
+		{"misc/SchedulingBasic/5Nodes", both, ""},
+		// Its measured phase is over before its profile is.
+		{"misc/SchedulingWhileGated/1Node_10GatedPods", both[1:], profiles},
 	} {
 		t.Run(test.workload, func(t *testing.T) {
+			c := &command{
+				runs: 1, timeout: 2 * time.Minute, schedulers: []string{rouse, kubeScheduler}, kubernetes: kubernetes, profiles: test.profiles,
+			}
 			i := slices.IndexFunc(all, func(w *workload) bool { return w.name() == test.workload })
 			row := c.measure(t.Context(), test.schedulers, all[i])
 			if len(row.Failures) > 0 {
@@ -49,11 +54,14 @@ func TestWorkloads(t *testing.T) {
 			for _, who := range test.schedulers {
 				got := row.Results[who.name][0]
 				if got.Pods != 10 || got.Seconds <= 0 || got.PodsPerSecond.Average <= 0 || got.TotalCPUSeconds <= 0 ||
-					got.PeakBytes < 1<<20 || got.Attempts["scheduled"].Count < 10 {
+					got.PeakBytes < 1<<20 || got.Attempts["scheduled"].Count < 10 || got.Requests["POST"] < 10 {
 					t.Errorf("%s has scheduled ten pods: %+v", who.name, got)
 				}
 			}
 		})
+	}
+	if files, err := os.ReadDir(profiles); err != nil || len(files) != 1 {
+		t.Errorf("the profiles are %v (error: %v), want one", files, err)
 	}
 	t.Run("stuck", func(t *testing.T) {
 		stuck, err := loadSuite(stuckSuite(t))
