@@ -41,8 +41,11 @@ type InformerOptions struct {
 	//   - status: phase, start time, nominated node, resources of the pod, statuses of resource claims, the conditions
 	//     DisruptionTarget, PodResizePending and PodResizeInProgress, and the resources of each container.
 	//
-	// Such pods share equal parts. Everything that reads pods from the factory sees them so: out-of-tree plugins, extenders
-	// that are sent the victims of a preemption, and other controllers of the process. Pods without a node stay full.
+	// Such pods share equal parts. Of ReplicaSets, StatefulSets and ReplicationControllers, of which there are many old ones,
+	// only name, namespace, UID, resource version and selector are kept.
+	//
+	// Everything that reads pods and their owners from the factory sees them so: out-of-tree plugins, extenders that are sent
+	// the victims of a preemption, and other controllers of the process. Pods without a node stay full.
 	TrimPods bool
 }
 
@@ -54,12 +57,14 @@ func NewInformerFactory(client clientset.Interface) informers.SharedInformerFact
 
 // NewInformerFactoryWith is [NewInformerFactory] with options.
 func NewInformerFactoryWith(client clientset.Interface, options InformerOptions) informers.SharedInformerFactory {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithInformerName(options.Name))
 	shared := &sharedValues{}
+	settings := []informers.SharedInformerOption{informers.WithInformerName(options.Name)}
 	podTransform := dropManagedFields
 	if options.TrimPods {
 		podTransform = shared.trim
+		settings = append(settings, informers.WithTransform(shared.trim))
 	}
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, settings...)
 	factory.InformerFor(&v1.Pod{}, func(client clientset.Interface, resync time.Duration) clientcache.SharedIndexInformer {
 		return newPodInformer(client, resync, options.Name, podTransform)
 	})

@@ -6,6 +6,7 @@ package scheduler
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,8 +25,21 @@ func (s *sharedValues) trim(object any) (any, error) {
 	case *v1.Node:
 		object.ManagedFields = nil
 		s.trimNode(object)
+	case *appsv1.ReplicaSet:
+		*object = appsv1.ReplicaSet{ObjectMeta: identityAlone(&object.ObjectMeta), Spec: appsv1.ReplicaSetSpec{Selector: object.Spec.Selector}}
+	case *appsv1.StatefulSet:
+		*object = appsv1.StatefulSet{ObjectMeta: identityAlone(&object.ObjectMeta), Spec: appsv1.StatefulSetSpec{Selector: object.Spec.Selector}}
+	case *v1.ReplicationController:
+		*object = v1.ReplicationController{
+			ObjectMeta: identityAlone(&object.ObjectMeta), Spec: v1.ReplicationControllerSpec{Selector: object.Spec.Selector},
+		}
 	}
 	return object, nil
+}
+
+// identityAlone is what is kept of the metadata of the owners of pods.
+func identityAlone(meta *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion}
 }
 
 // trimAssigned keeps of a pod that has a node its identity, what it takes of the node, what other pods' affinity and

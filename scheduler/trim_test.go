@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/client-go/informers"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	clientcache "k8s.io/client-go/tools/cache"
 	podresource "k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
 
@@ -148,6 +150,53 @@ func TestPodsAreTrimmedOnRequest(t *testing.T) {
 				}
 				if diff := cmp.Diff(test.want, got); diff != "" {
 					t.Errorf("the pod that the informer delivers (-want +got):\n%s", diff)
+				}
+				cancel()
+				factory.Shutdown()
+			})
+		})
+	}
+}
+
+// TestOwnersAreTrimmedOnRequest has default factories deliver owners of pods as they are.
+func TestOwnersAreTrimmedOnRequest(t *testing.T) {
+	selector, template := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, v1.PodTemplateSpec{Spec: wholePod().Spec}
+	kept := metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid", ResourceVersion: "7"}
+	full := kept
+	full.Labels, full.ManagedFields = selector.MatchLabels, []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	set := &appsv1.ReplicaSet{ObjectMeta: full, Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template}}
+	stateful := &appsv1.StatefulSet{ObjectMeta: full, Spec: appsv1.StatefulSetSpec{Selector: selector, Template: template}}
+	controller := &v1.ReplicationController{
+		ObjectMeta: full, Spec: v1.ReplicationControllerSpec{Selector: selector.MatchLabels, Template: &template},
+	}
+	trimmed := []any{
+		&appsv1.ReplicaSet{ObjectMeta: kept, Spec: appsv1.ReplicaSetSpec{Selector: selector}},
+		&appsv1.StatefulSet{ObjectMeta: kept, Spec: appsv1.StatefulSetSpec{Selector: selector}},
+		&v1.ReplicationController{ObjectMeta: kept, Spec: v1.ReplicationControllerSpec{Selector: selector.MatchLabels}},
+	}
+	for name, test := range map[string]struct {
+		options InformerOptions
+		want    []any
+	}{
+		"default": {want: []any{set, stateful, controller}},
+		"trimmed": {options: InformerOptions{TrimPods: true}, want: trimmed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				factory := NewInformerFactoryWith(fake.NewClientset(set.DeepCopy(), stateful.DeepCopy(), controller.DeepCopy()), test.options)
+				stores := []clientcache.Store{
+					factory.Apps().V1().ReplicaSets().Informer().GetStore(), factory.Apps().V1().StatefulSets().Informer().GetStore(),
+					factory.Core().V1().ReplicationControllers().Informer().GetStore(),
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				factory.Start(ctx.Done())
+				factory.WaitForCacheSync(ctx.Done())
+				var got []any
+				for _, store := range stores {
+					got = append(got, store.List()...)
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("the owners that the informers deliver (-want +got):\n%s", diff)
 				}
 				cancel()
 				factory.Shutdown()
