@@ -157,7 +157,7 @@ func readReport(name string) (*Report, error) {
 
 // allGroups is everything that can be measured.
 func allGroups(traceDir string) []group {
-	return slices.Concat(eventGroups(), decisionGroups(), profileGroups(), deviceGroups(), volumeGroups(), neighbourGroups(), liveGroups(), keptGroups(), endToEndGroups(), traceGroups(traceDir))
+	return slices.Concat(eventGroups(), decisionGroups(), profileGroups(), deviceGroups(), volumeGroups(), neighbourGroups(), liveGroups(), keptGroups(), startGroups(), endToEndGroups(), traceGroups(traceDir))
 }
 
 func listRows(to io.Writer, s selection, groups []group) error {

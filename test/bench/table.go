@@ -34,10 +34,19 @@ func columnsOf(rows []Row) []column {
 		{"ratio, all nodes", func(r *Row) string { return ratio(r, KubeSchedulerAllNodes) }},
 		{"allocations", func(r *Row) string { return both(r, Allocations, number) }},
 		{"peak memory", func(r *Row) string { return both(r, ResidentBytes, mebibytes) }},
+		{"live heap", liveHeaps},
 	}
 	return slices.DeleteFunc(columns, func(c column) bool {
 		return !slices.ContainsFunc(rows, func(r Row) bool { return c.cell(&r) != nothing })
 	})
+}
+
+// liveHeaps are those of Rouse and of kube-scheduler in rows that are about something else.
+func liveHeaps(row *Row) string {
+	if row.Metric == HeapBytes {
+		return nothing
+	}
+	return both(row, HeapBytes, mebibytes)
 }
 
 // writeTable writes the rows as an aligned table.
