@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
@@ -100,9 +101,18 @@ func build(ctx context.Context, config *profiles.Configuration, registry pluginS
 	options.Extenders = make([]fwk.Extender, len(config.Extenders)) // they are counted, but never asked
 	built, err := runtime.NewProfiles(ctx, config, registry.Registry, options)
 	if err != nil {
-		return nil, locate(ctx, err, config, registry)
+		return nil, joinErrors([]error{locate(ctx, err, config, registry), unknownKind(err)})
 	}
 	return built, nil
+}
+
+// unknownKind says what to do about a plugin that asks for a kind which the empty cluster does not have; nil if none does.
+func unknownKind(err error) error {
+	var missing *meta.NoKindMatchError
+	if !errors.As(err, &missing) {
+		return nil
+	}
+	return fmt.Errorf("this command reads no CustomResourceDefinitions; pass a scheme with the kind %s to app.NewSchedulerCommandWithScheme", missing.GroupKind)
 }
 
 // checkExtenders reports extenders whose certificates cannot be used.
