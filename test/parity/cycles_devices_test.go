@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
@@ -33,7 +35,37 @@ func (h history) serve(client *fake.Clientset, w world) *claimServer {
 	if !h.devices {
 		return nil
 	}
-	return serveClaims(client, w)
+	server := serveClaims(client, w)
+	server.driver = func(claim *resourceapi.ResourceClaim) { server.makeReady(claim.DeepCopy()) }
+	return server
+}
+
+// makeReady is a driver, which says a second after an allocation was written that its devices are ready, or that they never
+// will be: of some claims it says this, and of others that. The scheduler waits for it by then.
+func (s *claimServer) makeReady(claim *resourceapi.ResourceClaim) {
+	if claim.Status.Allocation == nil || len(claim.Status.Devices) > 0 {
+		return
+	}
+	condition := "Ready"
+	if claim.Name[len(claim.Name)-1]%4 == 0 {
+		condition = "Failed"
+	}
+	for _, result := range claim.Status.Allocation.Devices.Results {
+		if len(result.BindingConditions) > 0 {
+			claim.Status.Devices = append(claim.Status.Devices, resourceapi.AllocatedDeviceStatus{
+				Driver: result.Driver, Pool: result.Pool, Device: result.Device,
+				Conditions: []metav1.Condition{{Type: condition, Status: metav1.ConditionTrue, Reason: "R", Message: "m"}},
+			})
+		}
+	}
+	if len(claim.Status.Devices) == 0 {
+		return
+	}
+	time.AfterFunc(time.Second, func() {
+		if now := s.claims[claim.Namespace+"/"+claim.Name]; now != nil && now.ResourceVersion == claim.ResourceVersion {
+			s.put(claim)
+		}
+	})
 }
 
 // writes returns how often something was written to claims.
@@ -71,6 +103,11 @@ func (s *ourScheduler) bind(uid types.UID, succeeds bool) bool {
 	about := subject{kind: kind{what: "history: reservation"}, pod: fmt.Sprintf("bound after cycle %d, pod %s", s.cycles, pod.Name)}
 	if !succeeds || !status.IsSuccess() {
 		s.their.release(s.ctx, pod, reserved.their)
+	}
+	if s.failure != nil {
+		waiting := pod.DeepCopy()
+		waiting.Spec.NodeName = ""
+		s.withdrawNomination(waiting)
 	}
 	s.want[about] = fmt.Sprintf("bound %t, %s", succeeds && status.IsSuccess(), s.their.server.written())
 	s.got[about] = fmt.Sprintf("bound %t, %s", s.failure == nil, s.server.written())

@@ -9,8 +9,13 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -25,7 +30,6 @@ import (
 	upstreamscheduler "k8s.io/kubernetes/pkg/scheduler"
 	upstreamcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	upstream "k8s.io/kubernetes/pkg/scheduler/framework"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rouse-scheduler/rouse/framework"
@@ -208,7 +212,6 @@ type ourScheduler struct {
 	scheduler.NopObserver
 	ctx    context.Context
 	world  world
-	clock  *clocktesting.FakeClock
 	server *claimServer // nil in histories without devices
 	their  *theirScheduler
 	tasks  []func() // the bindings that were not carried out
@@ -231,7 +234,7 @@ func newOurScheduler(ctx context.Context, h history, their *theirScheduler) (*ou
 		return nil, err
 	}
 	s := &ourScheduler{
-		ctx: ctx, world: world, server: h.serve(client, world), clock: clocktesting.NewFakeClock(time.Unix(0, 0)), their: their,
+		ctx: ctx, world: world, server: h.serve(client, world), their: their,
 		reserved: map[types.UID]reservedPod{}, want: verdicts{}, got: verdicts{},
 	}
 	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, apiruntime.Object, error) {
@@ -244,7 +247,7 @@ func newOurScheduler(ctx context.Context, h history, their *theirScheduler) (*ou
 	configuration.Profiles = []profiles.Profile{*ourProfile(h.profile)}
 	s.Scheduler, err = scheduler.New(ctx, scheduler.Options{
 		Configuration: configuration, Client: client, Informers: world, Observers: scheduler.Observers{Scheduler: s},
-		Execution: runtime.Execution{Clock: s.clock, Go: func(task func()) { s.tasks = append(s.tasks, task) }},
+		Execution: runtime.Execution{Go: func(task func()) { s.tasks = append(s.tasks, task) }},
 	})
 	return s, err
 }
@@ -426,7 +429,7 @@ func (s *ourScheduler) confirm() {
 
 // apply makes the change of a step.
 func (s *ourScheduler) apply(step step) {
-	s.clock.Step(step.Later)
+	time.Sleep(step.Later)
 	pod, isPod := step.Object.(*v1.Pod)
 	node, isNode := step.Object.(*v1.Node)
 	if step.Bound || isPod && step.Removed || isNode && step.Removed && s.server != nil {
@@ -506,8 +509,16 @@ func (h history) run(ctx context.Context) (diff string, done counts, err error) 
 }
 
 // compareHistories compares schedulers over histories of a cluster. One framework of each project lives through all of a
-// history, so that what it keeps from earlier cycles must still be right.
-func (m *machine) compareHistories(t round) {
+// history, so that what it keeps from earlier cycles must still be right. The time is that of a bubble, for both.
+func (m *machine) compareHistories(r round) {
+	// kube-scheduler listens to a signal. The first who does starts goroutines that never end, which must not be in a bubble.
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGUSR2)
+	signal.Stop(ignored)
+	synctest.Test(r.T, func(t *testing.T) { m.compareHistory(round{t, t.Context(), r.seed}) })
+}
+
+func (m *machine) compareHistory(t round) {
 	g := newGenerator(t.seed)
 	start := trial{cluster: g.easyCluster(), profile: all(defaultPlugins())}
 	devices := g.oneIn(2)

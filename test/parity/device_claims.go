@@ -79,9 +79,12 @@ func (g *generator) allocateSome(claim *resourceapi.ResourceClaim, c cluster) {
 	}
 	claim.Finalizers = []string{resourceapi.Finalizer}
 	claim.Status.Allocation = allocation
-	if len(device.BindingConditions) > 0 && !g.oneIn(3) {
+	if len(device.BindingConditions) > 0 && (g.promptDrivers || !g.oneIn(3)) {
 		allocation.AllocationTimestamp = ptr.To(metav1.Unix(int64(g.IntN(2))*946684000, 0)) // long ago, or just now in a synctest bubble
 		claim.Status.Devices = []resourceapi.AllocatedDeviceStatus{g.deviceStatus(result)}
+		if g.promptDrivers && claim.Status.Devices[0].Conditions[0].Type == "Other" {
+			allocation.AllocationTimestamp = ptr.To(metav1.Unix(0, 0)) // for good
+		}
 	}
 	for range g.IntN(3) {
 		name := pick(g, "pod-0", "pod-1", "pod-2", "pod-3", "other")

@@ -55,6 +55,8 @@ type claimServer struct {
 	claims  map[string]*resourceapi.ResourceClaim
 	pods    map[string]*v1.Pod
 	version int
+	// driver hears of every claim that a plugin writes; nil is none.
+	driver func(*resourceapi.ResourceClaim)
 }
 
 // serveClaims has a client answered from the claims that the informers have.
@@ -93,7 +95,11 @@ func (s *claimServer) react(action clienttesting.Action) (bool, apiruntime.Objec
 		if claim.ResourceVersion != current.ResourceVersion {
 			return true, nil, apierrors.NewConflict(resourceapi.Resource("resourceclaims"), claim.Name, errors.New("the object has been modified"))
 		}
-		return true, s.put(claim), nil
+		written := s.put(claim)
+		if s.driver != nil {
+			s.driver(written)
+		}
+		return true, written, nil
 	case clienttesting.PatchActionImpl:
 		if claim := s.claims[action.GetNamespace()+"/"+action.GetName()]; claim != nil {
 			return true, s.unreserve(claim.DeepCopy(), action.GetPatch()), nil

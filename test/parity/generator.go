@@ -26,6 +26,8 @@ type generator struct {
 	noBindingConditions bool
 	// noShares has no devices that several claims can have, as an API server has none where that feature is off.
 	noShares bool
+	// promptDrivers has drivers say soon whether devices are ready that have to be made ready.
+	promptDrivers bool
 }
 
 func newGenerator(seed uint64) *generator {

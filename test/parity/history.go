@@ -73,7 +73,7 @@ const historySteps = 32
 
 // withDevices returns a cluster that has devices, too.
 func (g *generator) withDevices(c cluster) cluster {
-	g.noBindingConditions = true // which take time that these clusters don't have
+	g.promptDrivers = true
 	devices := g.deviceCluster(len(c.nodes), historySteps)
 	c.objects = append(c.objects, devices.objects...)
 	for _, node := range c.nodes {
