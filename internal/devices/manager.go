@@ -68,6 +68,8 @@ type Manager struct {
 	// extended has the claims that were made for extended resources, by the UID of the pod.
 	extended map[types.UID]map[string]*resourceapi.ResourceClaim
 	pools    map[poolID]*pool
+	// knownSlices are those in the pools, by name.
+	knownSlices map[string]*resourceapi.ResourceSlice
 	// private are the pools of one node alone; shared those that more may see, of which sharedVersion changes when
 	// any of them does, or others become shared.
 	private       map[string]map[poolID]*pool
@@ -97,6 +99,7 @@ func New(ctx context.Context, options Options) (*Manager, error) {
 		pending:     map[types.UID]*pendingAllocation{},
 		extended:    map[types.UID]map[string]*resourceapi.ResourceClaim{},
 		pools:       map[poolID]*pool{},
+		knownSlices: map[string]*resourceapi.ResourceSlice{},
 		private:     map[string]map[poolID]*pool{},
 		shared:      map[poolID]*pool{},
 		views:       map[string]*View{},

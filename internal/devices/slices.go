@@ -4,6 +4,8 @@
 package devices
 
 import (
+	"cmp"
+
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	clientcache "k8s.io/client-go/tools/cache"
@@ -31,9 +33,22 @@ func poolOf(slice *resourceapi.ResourceSlice) poolID {
 	return poolID{slice.Spec.Driver, slice.Spec.Pool.Name}
 }
 
+// sliceChanged follows one event. The tracker delivers the events of slices and of taint rules in two goroutines, which may
+// overtake each other: an event that does not begin where the one before it ended says only that something changed.
 func (m *Manager) sliceChanged(old, current *resourceapi.ResourceSlice) {
+	first := cmp.Or(old, current)
+	if first == nil {
+		return // not an object of the tracker
+	}
 	m.mu.Lock()
-	affected := sets.New[string]()
+	affected, name := sets.New[string](), first.Name
+	if known := m.knownSlices[name]; known != old {
+		old, current = known, m.latestSlice(name)
+	}
+	delete(m.knownSlices, name)
+	if current != nil {
+		m.knownSlices[name] = current
+	}
 	if old != nil && (current == nil || poolOf(old) != poolOf(current)) {
 		m.withSlices(poolOf(old), affected, func(p *pool) { delete(p.slices, old.Name) })
 	}
@@ -42,6 +57,20 @@ func (m *Manager) sliceChanged(old, current *resourceapi.ResourceSlice) {
 	}
 	m.mu.Unlock()
 	m.touch(affected)
+}
+
+// latestSlice returns what the tracker has; nil if there is no slice of the name.
+func (m *Manager) latestSlice(name string) *resourceapi.ResourceSlice {
+	slices, err := m.slices.ListPatchedResourceSlices() // it does not fail
+	if err != nil {
+		return nil
+	}
+	for _, slice := range slices {
+		if slice.Name == name {
+			return slice
+		}
+	}
+	return nil
 }
 
 // withSlices changes the slices of a pool. The caller holds the lock.
