@@ -77,10 +77,10 @@ func TestTableAndPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"misc/A/5Nodes 100 500, 250 2.00x 500, 250 790 0.50, 5.00 10.0x 50.0, 100 2.00x 1.00, 1.00 2.00, 2.00 -",
-		"misc/A/1Node 100 500, 250 2.00x 500, 250 - 0.50, - - 50.0, 100 2.00x 1.00, 1.00 2.00, 2.00 -",
-		"misc/B/5Nodes - - - - - - - - - - - not built: gangs",
-		"misc/C/5Nodes 100 -, 250 - -, 250 - -, 5.00 - -, 100 - -, 1.00 -, 2.00 rouse failed",
+		"misc/A/5Nodes 100 500, 250 2.00x 500, 250 790 0.50, 5.00 10.0x 50.0, 100 2.00x 1.00, 1.00 2.00, 2.00 - -",
+		"misc/A/1Node 100 500, 250 2.00x 500, 250 - 0.50, - - 50.0, 100 2.00x 1.00, 1.00 2.00, 2.00 - -",
+		"misc/B/5Nodes - - - - - - - - - - - - not built: gangs",
+		"misc/C/5Nodes 100 -, 250 - -, 250 - -, 5.00 - -, 100 - -, 1.00 -, 2.00 - rouse failed",
 	}
 	var got []string
 	for line := range strings.Lines(out.String()) {
