@@ -68,11 +68,11 @@ func TestWorkloads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &command{runs: 1, timeout: 3 * time.Second, schedulers: []string{rouse}, kubernetes: kubernetes}
+		c := &command{runs: 1, timeout: 10 * time.Second, schedulers: []string{rouse}, kubernetes: kubernetes}
 		got := c.measure(t.Context(), both, stuck[0]).Failures[rouse]
 		const want = "./Stuck/1Node with rouse: operation 1, createPods: 2 of 2 pods are not Scheduled: " +
 			"2 pods: Unschedulable: 0/1 nodes are available: 1 Insufficient cpu"
-		if !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ": it has not ended after 3s") {
+		if !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ": it has not ended after 10s") {
 			t.Errorf("the failure is %q", got)
 		}
 	})
