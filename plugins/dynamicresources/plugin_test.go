@@ -425,6 +425,43 @@ func TestLeftoverClaimForExtendedResources(t *testing.T) {
 	})
 }
 
+// A pod that was bound, which the informer of pods does not show yet, keeps its claims and their devices: those of another
+// replica's attempt, and those of an attempt of this one that failed otherwise.
+func TestClaimsOfABoundPodAreKept(t *testing.T) {
+	class := gpuClass()
+	class.Spec.ExtendedResourceName = ptr.To("example.com/gpu")
+	pod := objects.Pod("p").Container("a", "example.com/gpu", "1").With(func(pod *v1.Pod) { pod.UID = "p" }).Build()
+	bound := pod.DeepCopy()
+	bound.Spec.NodeName = "n1"
+	left := gpuClaim("left")
+	left.Annotations = map[string]string{resourceapi.ExtendedResourceClaimAnnotation: "true"}
+	left.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p", Controller: ptr.To(true)}}
+	inWorld(t, []apiruntime.Object{objects.Node("n1").Build(), class, gpus("n1", "d0"), left, bound}, func(t *testing.T, w *world) {
+		state, status := w.filter(pod)
+		fixture.CheckStatus(t, status, rejected(reasonStaleClaim))
+		_, status = w.PostFilter(t.Context(), state, pod, nil)
+		fixture.CheckStatus(t, status, fwk.NewStatus(fwk.Unschedulable, "the pod is bound already"))
+		if _, err := w.client.ResourceV1().ResourceClaims("default").Get(t.Context(), "left", metav1.GetOptions{}); err != nil {
+			t.Errorf("the claim of another replica's attempt: %v", err)
+		}
+	})
+	inWorld(t, []apiruntime.Object{objects.Node("n1").Build(), class, gpus("n1", "d0"), bound}, func(t *testing.T, w *world) {
+		state := w.reserve(pod)
+		written, err := readState(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written.extended.claim = left.DeepCopy()
+		if _, err := w.client.ResourceV1().ResourceClaims("default").Create(t.Context(), left, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.Unreserve(t.Context(), state, pod, "n1")
+		if _, err := w.client.ResourceV1().ResourceClaims("default").Get(t.Context(), "left", metav1.GetOptions{}); err != nil {
+			t.Errorf("the claim of an attempt that failed: %v", err)
+		}
+	})
+}
+
 // All devices of a node can't be had because one is taken; then the next alternative is tried, with those that are left
 // (kubernetes/kubernetes#137347).
 func TestAllDevicesOrAnotherAlternative(t *testing.T) {

@@ -36,6 +36,9 @@ func (pl *plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.
 		if s.claims[i].index < 0 || !onlyFor(claim, pod) {
 			continue
 		}
+		if bound, err := pl.isBound(ctx, pod); bound || err != nil {
+			return nil, keptForBound(err)
+		}
 		freed := claim.DeepCopy()
 		freed.Status.Allocation, freed.Status.ReservedFor, freed.Status.Devices = nil, nil, nil
 		if _, err := pl.client.ResourceV1().ResourceClaims(claim.Namespace).UpdateStatus(ctx, freed, metav1.UpdateOptions{}); err != nil {
@@ -44,12 +47,23 @@ func (pl *plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.
 		return nil, fwk.NewStatus(fwk.Unschedulable, "deallocation of ResourceClaim completed")
 	}
 	if s.extended != nil && s.extended.stale {
+		if bound, err := pl.isBound(ctx, pod); bound || err != nil {
+			return nil, keptForBound(err)
+		}
 		if err := pl.deleteClaim(ctx, s.extended.claim); err != nil {
 			return nil, fwk.AsStatus(err)
 		}
 		return nil, fwk.NewStatus(fwk.Unschedulable, "deletion of ResourceClaim completed")
 	}
 	return nil, fwk.NewStatus(fwk.Unschedulable)
+}
+
+// keptForBound is the status of a pod whose devices are left alone, because it is bound or that can't be found out.
+func keptForBound(err error) *fwk.Status {
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	return fwk.NewStatus(fwk.Unschedulable, "the pod is bound already")
 }
 
 // PodGroupPostFilter implements fwk.PodGroupPostFilterPlugin. Groups are not scheduled as one.

@@ -129,7 +129,7 @@ func (pl *plugin) Unreserve(ctx context.Context, state fwk.CycleState, pod *v1.P
 	logger := klog.FromContext(ctx)
 	for _, c := range s.claims {
 		if s.extended != nil && c == s.extended.podClaim {
-			pl.giveBackExtended(ctx, s.extended)
+			pl.giveBackExtended(context.WithoutCancel(ctx), s.extended, pod)
 			continue
 		}
 		pl.giveBack(c)
@@ -156,15 +156,19 @@ func (pl *plugin) giveBack(c *podClaim) {
 	}
 }
 
-// giveBackExtended does the same for extended resources. A claim that was created for them is deleted.
-func (pl *plugin) giveBackExtended(ctx context.Context, extended *extendedClaim) {
+// giveBackExtended does the same for extended resources. A claim that was created for them is deleted, unless the pod may be bound.
+func (pl *plugin) giveBackExtended(ctx context.Context, extended *extendedClaim, pod *v1.Pod) {
 	if extended.allocation != nil {
 		extended.allocation = nil
 		pl.claims.MaybeRemoveClaimPendingAllocation(extended.uid, false)
 	}
 	if claim := extended.claim; !extended.stale && !devices.IsInMemory(claim) {
 		pl.claims.AssumedClaimRestore(claim.Namespace, claim.Name)
-		if err := pl.deleteClaim(context.WithoutCancel(ctx), claim); err != nil {
+		bound, err := pl.isBound(ctx, pod)
+		if err == nil && !bound {
+			err = pl.deleteClaim(ctx, claim)
+		}
+		if err != nil {
 			klog.FromContext(ctx).Error(err, "A claim for extended resources could not be deleted", "claim", klog.KObj(claim))
 		}
 	}
@@ -176,16 +180,24 @@ func (pl *plugin) unreserveClaim(ctx context.Context, claim *resourceapi.Resourc
 	if ctx.Err() != nil {
 		return nil
 	}
+	if bound, err := pl.isBound(ctx, pod); bound || err != nil {
+		return err
+	}
+	patch := fmt.Sprintf(`{"metadata": {"uid": %q}, "status": {"reservedFor": [{"$patch": "delete", "uid": %q}]}}`, claim.UID, pod.UID)
+	_, err := pl.client.ResourceV1().ResourceClaims(claim.Namespace).
+		Patch(ctx, claim.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	return err
+}
+
+// isBound asks the API server whether a pod is bound. What a bound pod uses must not be taken from it, and the informer may show
+// late that another replica bound it, or that a request did whose answer was lost.
+func (pl *plugin) isBound(ctx context.Context, pod *v1.Pod) (bool, error) {
 	current, err := pl.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
+		return false, nil
 	case err != nil:
-		return fmt.Errorf("finding out whether pod %s/%s is bound: %w", pod.Namespace, pod.Name, err)
-	case current.UID == pod.UID && current.Spec.NodeName != "":
-		return nil
+		return false, fmt.Errorf("finding out whether pod %s/%s is bound: %w", pod.Namespace, pod.Name, err)
 	}
-	patch := fmt.Sprintf(`{"metadata": {"uid": %q}, "status": {"reservedFor": [{"$patch": "delete", "uid": %q}]}}`, claim.UID, pod.UID)
-	_, err = pl.client.ResourceV1().ResourceClaims(claim.Namespace).
-		Patch(ctx, claim.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
-	return err
+	return current.UID == pod.UID && current.Spec.NodeName != "", nil
 }
