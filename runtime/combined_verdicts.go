@@ -31,6 +31,7 @@ func (f *combinedFilter) cached() *verdicts.PluginVerdicts {
 	return f.entry.Value.(*verdicts.PluginVerdicts)
 }
 
+// Bytes is the size of what is kept, for the budget of the cache.
 func (c *combinedVerdicts) Bytes() int { return 4 * cap(c.verdicts) }
 
 // sync brings the verdicts up to date: plugins are asked about the nodes that changed, and only about those that no earlier

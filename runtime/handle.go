@@ -149,8 +149,10 @@ func (f *Framework) Exhaustive() bool { return f.options.Execution.Exhaustive }
 // silentRecorder drops events.
 type silentRecorder struct{}
 
+// Eventf implements events.EventRecorder.
 func (silentRecorder) Eventf(_, _ apiruntime.Object, _, _, _, _ string, _ ...any) {}
 
+// WithLogger implements events.EventRecorderLogger.
 func (r silentRecorder) WithLogger(klog.Logger) events.EventRecorderLogger { return r }
 
 // noNominator nominates nothing.

@@ -160,14 +160,16 @@ func (s *cachedSearch) askUnknown(index int, cached *verdicts.PluginVerdicts, no
 	if failure != nil {
 		return failure
 	}
+	var last *fwk.Status // plugins share statuses between nodes
+	v := verdicts.Accepted
 	for i, nodeIndex := range c.unknown {
-		if answers[i] == nil {
-			cached.ByNode[nodeIndex] = verdicts.Accepted
-			continue
+		if answers[i] != last {
+			if v, failure = s.verdictOf(index, answers[i]); failure != nil {
+				return failure
+			}
+			last = answers[i]
 		}
-		if cached.ByNode[nodeIndex], failure = s.verdictOf(index, answers[i]); failure != nil {
-			return failure
-		}
+		cached.ByNode[nodeIndex] = v
 	}
 	return nil
 }

@@ -57,14 +57,18 @@ func (s *cachedSearch) askInOrder(remaining []int) ([]int, *fwk.Status) {
 			return nil, failure
 		}
 		kept := remaining[:0]
+		var last *fwk.Status // plugins share statuses between nodes
+		var v verdicts.Verdict
 		for i, nodeIndex := range remaining {
 			if answers[i] == nil {
 				kept = append(kept, nodeIndex)
 				continue
 			}
-			v, failure := s.verdictOf(index, answers[i])
-			if failure != nil {
-				return nil, failure
+			if answers[i] != last {
+				if v, failure = s.verdictOf(index, answers[i]); failure != nil {
+					return nil, failure
+				}
+				last = answers[i]
 			}
 			if v == verdicts.Accepted {
 				kept = append(kept, nodeIndex)

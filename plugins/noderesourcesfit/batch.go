@@ -153,6 +153,11 @@ func (w *requestedResources) reasons(lacks int64) []string {
 	return reasons
 }
 
+// fits reports whether a pod without scalar resources fits, as most do on most nodes.
+func (r *freeResources) fits(amounts *[3]int64) bool {
+	return r.pods >= 1 && amounts[0] <= r.free[0] && amounts[1] <= r.free[1] && amounts[2] <= r.free[2]
+}
+
 // lacks returns what is missing for a pod; zero if it fits.
 func (r *freeResources) lacks(requested *requestedResources) int64 {
 	lacks := int64(0)
@@ -197,6 +202,9 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 	free := pl.free.Rows(nodes)
 	known := map[int64]*fwk.Status{} // by what is lacking
 	for i, index := range indexes {
+		if len(requested.scalars) == 0 && free[index].fits(&requested.amounts) {
+			continue
+		}
 		lacks := free[index].lacks(requested)
 		if lacks == 0 {
 			continue

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -30,6 +31,8 @@ type preFilterState struct {
 	changes []countChange
 	// full returns fullDomains, which is found once; it is not right after changes.
 	full func() [][]bool
+	// asked is about how many nodes FilterBatch was asked, in calls for a few at a time.
+	asked atomic.Int64
 }
 
 // countChange is pods added to one domain of one constraint, or taken away.
@@ -200,7 +203,7 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 		}
 		return nil
 	}
-	if 16*len(indexes) < nodes.IndexCount() { // less work than to look at all domains
+	if 16*spread.asked.Add(int64(len(indexes))) < int64(nodes.IndexCount()) { // less work than to look at all domains
 		for i, index := range indexes {
 			statuses[i] = pl.filterAt(spread, index)
 		}
