@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rouse-scheduler/rouse/internal/apihttp"
+	"github.com/rouse-scheduler/rouse/internal/tasks"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
@@ -39,7 +40,7 @@ type Cluster struct {
 	scheduler *scheduler.Scheduler
 
 	// tasks are binding cycles that are ready to go on.
-	tasks    tasks
+	tasks    tasks.Queue
 	trace    []TraceEntry
 	failures []ExpectationFailure
 	warnings []string
@@ -93,7 +94,7 @@ func NewCluster(ctx context.Context, options Options) (*Cluster, error) {
 				Seed:         options.Seed,
 				Calls:        &c.calls,
 				CheckObjects: true,
-				Go:           c.tasks.add,
+				Go:           c.tasks.Add,
 				Wait:         waitForNothing,
 			},
 			Logger: options.Logger,

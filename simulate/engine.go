@@ -5,7 +5,6 @@ package simulate
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/rouse-scheduler/rouse/internal/apihttp"
@@ -13,33 +12,6 @@ import (
 
 // maxTriesAtOnce is how often a pod may be tried without time passing. More means that it would go on forever.
 const maxTriesAtOnce = 1000
-
-// tasks are pieces of binding cycles in the order in which they were started. It is safe for concurrent use.
-type tasks struct {
-	mu     sync.Mutex
-	queued []func()
-}
-
-func (t *tasks) add(task func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.queued = append(t.queued, task)
-}
-
-// runOne runs the oldest task and reports whether there was one.
-func (t *tasks) runOne() bool {
-	t.mu.Lock()
-	if len(t.queued) == 0 {
-		t.mu.Unlock()
-		return false
-	}
-	task := t.queued[0]
-	t.queued[0] = nil
-	t.queued = t.queued[1:]
-	t.mu.Unlock()
-	task()
-	return true
-}
 
 // deliver hands the changes of the store to the informers, and through them to the scheduler, in the order in which
 // they were made. Like a watch, it only does so when whoever made them has returned. Plugins that watch by clients of their
@@ -96,7 +68,7 @@ func (c *Cluster) work() error {
 func (c *Cluster) runTask() bool {
 	c.server.written = c.deliver
 	defer func() { c.server.written = nil }()
-	return c.tasks.runOne()
+	return c.tasks.RunOne()
 }
 
 // flushDue moves the pods on whose time in their pool is over and reports whether there were any.

@@ -110,7 +110,7 @@ func (q *question) bind(placed *v1.Pod, node string) (reason, err error) {
 			status = nil
 		}
 	}
-	q.tasks.run()
+	q.runTasks()
 	switch {
 	case status.IsSuccess():
 		q.profile.RunPostBindPlugins(q.ctx, q.state, placed, node)

@@ -58,7 +58,7 @@ func (q *question) preempt() (*Preemption, error) {
 	}
 	asked := q.now()
 	result, status := q.profile.RunPostFilterPlugins(q.ctx, q.state, q.pod, q.diagnosis.NodeToStatus)
-	q.tasks.run()
+	q.runTasks()
 	if result == nil || result.NominatingInfo == nil || result.NominatedNodeName == "" || !status.IsSuccess() {
 		q.diagnosis.PostFilterMsg = status.Message()
 		return &Preemption{Reason: q.fitError()}, nil

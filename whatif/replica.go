@@ -23,6 +23,7 @@ import (
 	"github.com/rouse-scheduler/rouse/internal/csi"
 	"github.com/rouse-scheduler/rouse/internal/devices"
 	"github.com/rouse-scheduler/rouse/internal/informer"
+	"github.com/rouse-scheduler/rouse/internal/tasks"
 	"github.com/rouse-scheduler/rouse/queue"
 	"github.com/rouse-scheduler/rouse/runtime"
 )
@@ -41,7 +42,7 @@ type replica struct {
 	devices   *devices.Manager
 	profiles  runtime.Profiles
 	api       *api
-	tasks     tasks
+	tasks     tasks.Queue // what plugins started and what is not done yet
 	cancel    context.CancelFunc
 	// informers has those of kinds with a type.
 	informers map[*kind]*informer.Informer
@@ -99,7 +100,7 @@ func newReplica(e *engine) (_ *replica, err error) {
 		Snapshot:  r.snapshot,
 		Nominator: r.nominator,
 		Managers:  runtime.Managers{DRA: r.devices, CSI: volumes, PodGroup: cache.NoPodGroups{}},
-		Execution: runtime.Execution{Clock: e.options.Clock, Exhaustive: true, Go: r.tasks.add, Wait: doNotWait},
+		Execution: runtime.Execution{Clock: e.options.Clock, Exhaustive: true, Go: r.tasks.Add, Wait: doNotWait},
 		Logger:    r.logger,
 	})
 	if err != nil {
@@ -196,4 +197,15 @@ func (r *replica) restorePorts() {
 		}
 	}
 	clear(r.freedPorts)
+}
+
+// runTasks runs what plugins started, and what that starts.
+func (r *replica) runTasks() {
+	for r.tasks.RunOne() {
+	}
+}
+
+// doNotWait is how plugins wait: not at all, because nothing can happen while they do.
+func doNotWait(context.Context, time.Duration, <-chan struct{}) error {
+	return fmt.Errorf("nothing changes in a fork while a plugin waits: %w", context.DeadlineExceeded)
 }

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +19,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"github.com/rouse-scheduler/rouse/test/reportfile"
 )
 
 func main() {
@@ -104,11 +104,11 @@ func run(ctx context.Context, args []string) error {
 // report measures, or reads what was measured before. Of what fails when rows have been measured, there is a report too.
 func (c *command) report(ctx context.Context, groups []group) (*Report, error) {
 	if c.from != "" {
-		return readReport(c.from)
+		return reportfile.Read[Report](c.from, Format)
 	}
 	report := &Report{Format: Format, Started: time.Now().UTC(), Machine: thisMachine(), Runs: c.runs}
 	if c.resume {
-		earlier, err := readReport(c.jsonFile)
+		earlier, err := reportfile.Read[Report](c.jsonFile, Format)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -124,7 +124,7 @@ func (c *command) report(ctx context.Context, groups []group) (*Report, error) {
 		if c.jsonFile == "" {
 			return nil
 		}
-		return writeJSON(c.jsonFile, report)
+		return reportfile.Write(c.jsonFile, report)
 	})
 }
 
@@ -140,21 +140,6 @@ func (c *command) publish(report *Report) error {
 	return errors.Join(failures...)
 }
 
-func readReport(name string) (*Report, error) {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("reading a report: %w", err)
-	}
-	var report Report
-	if err := json.Unmarshal(data, &report); err != nil {
-		return nil, fmt.Errorf("reading the report in %s: %w", name, err)
-	}
-	if report.Format != Format {
-		return nil, fmt.Errorf("reading the report in %s: its format is %q, not %q", name, report.Format, Format)
-	}
-	return &report, nil
-}
-
 // allGroups is everything that can be measured.
 func allGroups(traceDir string) []group {
 	return slices.Concat(eventGroups(), decisionGroups(), profileGroups(), deviceGroups(), volumeGroups(), neighbourGroups(), liveGroups(), keptGroups(), startGroups(), endToEndGroups(), traceGroups(traceDir))
@@ -167,23 +152,6 @@ func listRows(to io.Writer, s selection, groups []group) error {
 				fmt.Fprintln(to, g.work[i].name())
 			}
 		}
-	}
-	return nil
-}
-
-// writeJSON replaces the report in a file as a whole, so that there always is one that can be read.
-func writeJSON(name string, report *Report) error {
-	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
-	if err != nil {
-		return fmt.Errorf("writing the report: %w", err)
-	}
-	defer os.Remove(file.Name()) // unless it has been renamed
-	err = errors.Join(file.Chmod(0o644), report.write(file), file.Close())
-	if err != nil {
-		return fmt.Errorf("writing the report: %w", err)
-	}
-	if err := os.Rename(file.Name(), name); err != nil {
-		return fmt.Errorf("writing the report: %w", err)
 	}
 	return nil
 }

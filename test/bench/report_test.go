@@ -4,9 +4,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -16,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rouse-scheduler/rouse/test/reportfile"
 )
 
 func TestReport(t *testing.T) {
@@ -29,15 +29,15 @@ func TestReport(t *testing.T) {
 	}
 	row.summarise()
 	report := Report{Format: Format, Runs: 3, Rows: []Row{row}}
-	var written bytes.Buffer
-	if err := report.write(&written); err != nil {
+	file := filepath.Join(t.TempDir(), "report.json")
+	if err := reportfile.Write(file, &report); err != nil {
 		t.Fatal(err)
 	}
-	var read Report
-	if err := json.Unmarshal(written.Bytes(), &read); err != nil {
+	read, err := reportfile.Read[Report](file, Format)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(report, read); diff != "" {
+	if diff := cmp.Diff(&report, read); diff != "" {
 		t.Errorf("what was read is not what was written (-written +read):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[Metric]float64{WallNanos: 11, CPUNanos: 1, ResidentBytes: 2}, row.Ratio); diff != "" {
@@ -95,7 +95,7 @@ func TestReportThatWasCutShortGoesOn(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"w/c/1": 2, "w/c/2": 2, "w/c/3": 2}, measured); diff != "" {
 		t.Errorf("how often each row was measured (-want +got):\n%s", diff)
 	}
-	kept, err := readReport(file)
+	kept, err := reportfile.Read[Report](file, Format)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,7 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 )
@@ -125,14 +123,4 @@ func medianAndSpread(runs []Sample, metric Metric) (median, spread float64) {
 		spread = (values[len(values)-1] - values[0]) / median
 	}
 	return median, spread
-}
-
-// write writes the report as JSON.
-func (r *Report) write(to io.Writer) error {
-	encoder := json.NewEncoder(to)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(r); err != nil {
-		return fmt.Errorf("writing the report as JSON: %w", err)
-	}
-	return nil
 }

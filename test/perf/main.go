@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/rouse-scheduler/rouse/test/programs"
+	"github.com/rouse-scheduler/rouse/test/reportfile"
 )
 
 func main() {
@@ -133,7 +134,7 @@ func start(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.from != "" {
-		report, err := readReport(c.from)
+		report, err := reportfile.Read[Report](c.from, Format)
 		if err != nil {
 			return err
 		}

@@ -5,14 +5,13 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/rouse-scheduler/rouse/test/reportfile"
 )
 
 // Format names the version of the JSON that a [Report] is written as. Field names only change together with it.
@@ -64,27 +63,12 @@ func (r *Report) has(w *workload) bool {
 // newReport returns an empty report, or the one to go on with.
 func (c *command) newReport() (*Report, error) {
 	if c.resume {
-		earlier, err := readReport(c.json)
+		earlier, err := reportfile.Read[Report](c.json, Format)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return earlier, err
 		}
 	}
 	return &Report{Format: Format, Started: time.Now().UTC(), CPUs: runtime.GOMAXPROCS(0), Go: runtime.Version()}, nil
-}
-
-func readReport(name string) (*Report, error) {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("reading a report: %w", err)
-	}
-	var report Report
-	if err := json.Unmarshal(data, &report); err != nil {
-		return nil, fmt.Errorf("reading the report in %s: %w", name, err)
-	}
-	if report.Format != Format {
-		return nil, fmt.Errorf("reading the report in %s: its format is %q, not %q", name, report.Format, Format)
-	}
-	return &report, nil
 }
 
 // save writes the report if a file is named.
@@ -93,12 +77,5 @@ func (c *command) save(report *Report) error {
 		return nil
 	}
 	slices.SortStableFunc(report.Rows, func(a, b Row) int { return cmp.Compare(a.Topic+"/"+a.Case, b.Topic+"/"+b.Case) })
-	data, err := json.MarshalIndent(report, "", " ")
-	if err == nil {
-		err = os.WriteFile(c.json, append(data, '\n'), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("writing the report: %w", err)
-	}
-	return nil
+	return reportfile.Write(c.json, report)
 }
