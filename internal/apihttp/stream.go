@@ -41,7 +41,7 @@ type stream struct {
 
 var _ io.ReadCloser = &stream{}
 
-func newStream(c *call, chosen *selector) (*stream, error) {
+func newStream(c *call, chosen *selector) *stream {
 	s := &stream{encoding: c.encoding, hub: c.hub, selector: chosen, gvr: c.target.Resource.GroupVersionResource}
 	s.changed.L = &s.mu
 	if !s.info.EncodesAsText {
@@ -49,7 +49,7 @@ func newStream(c *call, chosen *selector) (*stream, error) {
 	}
 	writer := s.info.StreamSerializer.Framer.NewFrameWriter(&s.unread)
 	s.encoder = streaming.NewEncoder(writer, s.info.StreamSerializer.Serializer)
-	return s, nil
+	return s
 }
 
 // send adds the event that a change is to this watch, and reports whether it is one. Objects come and go as they begin and cease to

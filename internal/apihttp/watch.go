@@ -24,10 +24,7 @@ func (c *call) watch() (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newStream(c, chosen)
-	if err != nil {
-		return nil, err
-	}
+	s := newStream(c, chosen)
 	initial := ptr.Deref(c.options.SendInitialEvents, after == 0)
 	if initial || after == 0 {
 		after = c.sendExisting(s, initial)
