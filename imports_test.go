@@ -66,11 +66,12 @@ func layers() []layer {
 		{folder: "internal/manifest", may: []string{"internal/fuzzlimit"}},
 		{folder: "internal/volumes", may: nil},
 		{folder: "internal/fuzzlimit", may: nil},
+		{folder: "internal/mutant", may: nil},
 	}
 }
 
 // forTests are the folders that the tests of every folder may import.
-func forTests() []string { return []string{"plugintest/objects"} }
+func forTests() []string { return []string{"plugintest/objects", "internal/mutant"} }
 
 // isTest reports whether a file is only compiled into tests: it is one, or in a package that only tests import.
 func isTest(name string) bool {
