@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/rouse-scheduler/rouse/internal/randomcluster"
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
@@ -114,7 +115,7 @@ func auditRandomCluster(t *testing.T, seed uint64, checked *int) *Audit {
 	if seed%crossChecked == 0 {
 		cluster.Watch(crossChecker)
 	}
-	newRandomCluster(t, cluster, seed).run()
+	randomcluster.New(t, cluster, seed).Run()
 	*checked += crossChecker.checked
 	return crossChecker.Audit()
 }

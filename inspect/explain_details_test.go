@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/internal/randomcluster"
 	"github.com/rouse-scheduler/rouse/plugins/interpodaffinity"
 	"github.com/rouse-scheduler/rouse/plugintest/objects"
 	"github.com/rouse-scheduler/rouse/simulate"
@@ -195,7 +196,7 @@ func TestProbeAgreesWithAttempts(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer cluster.Close()
-			newRandomCluster(t, cluster, seed+1000).run()
+			randomcluster.New(t, cluster, seed+1000).Run()
 			known := newEvaluator(t.Context(), cluster)
 			if err := known.refresh(); err != nil {
 				t.Fatal(err)

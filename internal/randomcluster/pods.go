@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package randomcluster
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 )
 
 // pod returns the pod of a name, which has its namespace in it.
-func (c *randomCluster) pod(name string) *v1.Pod {
+func (c *Cluster) pod(name string) *v1.Pod {
 	namespace := "default"
 	if name[0] == 'o' {
 		namespace = "other"
@@ -23,7 +23,7 @@ func (c *randomCluster) pod(name string) *v1.Pod {
 }
 
 // anyPod returns a pod that there is.
-func (c *randomCluster) anyPod() (*v1.Pod, bool) {
+func (c *Cluster) anyPod() (*v1.Pod, bool) {
 	for len(c.pods) > 0 {
 		i, name, _ := pick(c, c.pods)
 		pod := c.pod(name)
@@ -36,7 +36,7 @@ func (c *randomCluster) anyPod() (*v1.Pod, bool) {
 }
 
 // addPod creates a pod that asks for something or other.
-func (c *randomCluster) addPod() {
+func (c *Cluster) addPod() {
 	name := c.name(c.one("p", "p", "p", "o"))
 	pod := c.pod(name)
 	pod.Labels = map[string]string{"app": c.one("web", "db", "job")}
@@ -76,7 +76,7 @@ func (c *randomCluster) addPod() {
 }
 
 // addRelations has a pod be near others, or not.
-func (c *randomCluster) addRelations(pod *v1.Pod) {
+func (c *Cluster) addRelations(pod *v1.Pod) {
 	term := func() v1.PodAffinityTerm {
 		selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": c.one("web", "db", "job")}}
 		term := v1.PodAffinityTerm{TopologyKey: c.one(v1.LabelHostname, v1.LabelTopologyZone), LabelSelector: selector}
@@ -123,7 +123,7 @@ func (c *randomCluster) addRelations(pod *v1.Pod) {
 }
 
 // addVolumes has a pod use claims, or disks without one.
-func (c *randomCluster) addVolumes(pod *v1.Pod) {
+func (c *Cluster) addVolumes(pod *v1.Pod) {
 	for range c.random.IntN(3) {
 		volume := v1.Volume{Name: c.name("data")}
 		switch _, claim, found := pick(c, c.claims); {
@@ -141,7 +141,7 @@ func (c *randomCluster) addVolumes(pod *v1.Pod) {
 }
 
 // deletePod has a pod go or finish, at once or after a while.
-func (c *randomCluster) deletePod() {
+func (c *Cluster) deletePod() {
 	if i, name, found := pick(c, c.ending); found && c.often(4) {
 		c.ending = slices.Delete(c.ending, i, i+1)
 		c.patch(c.pod(name), `{"metadata":{"finalizers":null}}`)
@@ -164,7 +164,7 @@ func (c *randomCluster) deletePod() {
 	c.pods = slices.DeleteFunc(c.pods, func(name string) bool { return name == pod.Name })
 }
 
-func (c *randomCluster) changePod() {
+func (c *Cluster) changePod() {
 	pod, found := c.anyPod()
 	if !found {
 		return

@@ -1,14 +1,13 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package randomcluster
 
 import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,36 +20,41 @@ import (
 	"github.com/rouse-scheduler/rouse/simulate"
 )
 
-// randomCluster makes changes at random in a simulated cluster, to all kinds of objects that the in-tree plugins look at.
-type randomCluster struct {
+// Cluster makes changes at random in a simulated cluster, to all kinds of objects that the in-tree plugins look at.
+type Cluster struct {
 	*simulate.Cluster
-	t       *testing.T
+	t       T
 	random  *rand.Rand
 	counter int
+	steps   []Step
 	// nodes and pods are those that there are, without what was preempted; ending are pods that are being deleted.
 	nodes, pods, ending []string
 	// claims, volumes and drivers may be referred to although they are gone.
 	claims, volumes []string
-	// there has the objects of a few names that come and go, by kind and name.
+	// there has the objects of a few names that come and go, by kind and name, and known their latest versions.
 	there map[string]bool
+	known map[string]apiruntime.Object
 }
 
-func newRandomCluster(t *testing.T, cluster *simulate.Cluster, seed uint64) *randomCluster {
-	return &randomCluster{Cluster: cluster, t: t, random: rand.New(rand.NewPCG(seed, 1)), there: map[string]bool{}}
+// New returns a cluster in which nothing has happened yet. The seed decides what happens in it.
+func New(t T, cluster *simulate.Cluster, seed uint64) *Cluster {
+	return &Cluster{
+		Cluster: cluster, t: t, random: rand.New(rand.NewPCG(seed, 1)), there: map[string]bool{}, known: map[string]apiruntime.Object{},
+	}
 }
 
-func (c *randomCluster) one(of ...string) string { return of[c.random.IntN(len(of))] }
+func (c *Cluster) one(of ...string) string { return of[c.random.IntN(len(of))] }
 
 // often tells true in so many of ten cases.
-func (c *randomCluster) often(inTen int) bool { return c.random.IntN(10) < inTen }
+func (c *Cluster) often(inTen int) bool { return c.random.IntN(10) < inTen }
 
-func (c *randomCluster) name(prefix string) string {
+func (c *Cluster) name(prefix string) string {
 	c.counter++
 	return fmt.Sprintf("%s%d", prefix, c.counter)
 }
 
 // begin creates what the rest refers to, and some nodes.
-func (c *randomCluster) begin() {
+func (c *Cluster) begin() {
 	for _, name := range []string{"default", "other"} {
 		c.create(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
@@ -64,7 +68,7 @@ func (c *randomCluster) begin() {
 }
 
 // kinds are the changes to every kind of object, and how many of them a scenario has.
-func (c *randomCluster) kinds() map[string]kindOfChange {
+func (c *Cluster) kinds() map[string]kindOfChange {
 	kinds := map[string]kindOfChange{
 		"pods added":           {70, c.addPod},
 		"pods deleted":         {30, c.deletePod},
@@ -93,7 +97,7 @@ type kindOfChange struct {
 }
 
 // plan returns the changes in the order in which they are made.
-func (c *randomCluster) plan() []func() {
+func (c *Cluster) plan() []func() {
 	kinds := c.kinds()
 	var planned []func()
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
@@ -105,27 +109,27 @@ func (c *randomCluster) plan() []func() {
 	return planned
 }
 
-// run makes all changes, some of them at the same time.
-func (c *randomCluster) run() {
+// Run makes some four hundred changes, some of them at the same time, and lets a minute pass.
+func (c *Cluster) Run() {
 	c.t.Helper()
 	c.begin()
 	for _, change := range c.plan() {
 		change()
 		if c.often(7) {
-			c.advance(time.Duration(c.random.IntN(15)) * time.Second)
+			c.advance(max(time.Duration(c.random.IntN(15))*time.Second, time.Millisecond))
 		}
 	}
 	c.advance(time.Minute)
 }
 
-func (c *randomCluster) advance(d time.Duration) {
+func (c *Cluster) advance(d time.Duration) {
 	c.t.Helper()
 	if err := c.Advance(d); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-func pick(c *randomCluster, names []string) (int, string, bool) {
+func pick(c *Cluster, names []string) (int, string, bool) {
 	if len(names) == 0 {
 		return 0, "", false
 	}
@@ -133,30 +137,8 @@ func pick(c *randomCluster, names []string) (int, string, bool) {
 	return i, names[i], true
 }
 
-func (c *randomCluster) create(object apiruntime.Object) {
-	c.t.Helper()
-	if err := c.Create(object); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// patch changes an object that is there.
-func (c *randomCluster) patch(object apiruntime.Object, patch string) {
-	c.t.Helper()
-	if err := c.Patch(object, patch); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-func (c *randomCluster) remove(object apiruntime.Object) {
-	c.t.Helper()
-	if err := c.Delete(object); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
 // comesOrGoes creates an object that is not there, or changes or deletes it. It tells which objects there are by name.
-func (c *randomCluster) comesOrGoes(there map[string]bool, name string, create, change, remove func()) {
+func (c *Cluster) comesOrGoes(there map[string]bool, name string, create, change, remove func()) {
 	switch {
 	case !there[name]:
 		there[name] = true
@@ -169,7 +151,7 @@ func (c *randomCluster) comesOrGoes(there map[string]bool, name string, create, 
 	}
 }
 
-func (c *randomCluster) node(name string) *v1.Node {
+func (c *Cluster) node(name string) *v1.Node {
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
@@ -177,7 +159,7 @@ func quantities(cpu string) v1.ResourceList {
 	return v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("5")}
 }
 
-func (c *randomCluster) addOrDeleteNode() {
+func (c *Cluster) addOrDeleteNode() {
 	if len(c.nodes) < 8 && c.often(6) {
 		c.addNode()
 	} else if i, name, found := pick(c, c.nodes); found && len(c.nodes) > 2 {
@@ -186,7 +168,7 @@ func (c *randomCluster) addOrDeleteNode() {
 	}
 }
 
-func (c *randomCluster) addNode() {
+func (c *Cluster) addNode() {
 	name := c.name("n")
 	node := c.node(name)
 	node.Labels = map[string]string{v1.LabelHostname: name}
@@ -205,7 +187,7 @@ func (c *randomCluster) addNode() {
 	c.nodes = append(c.nodes, name)
 }
 
-func (c *randomCluster) changeNode() {
+func (c *Cluster) changeNode() {
 	_, name, found := pick(c, c.nodes)
 	if !found {
 		return
@@ -231,12 +213,12 @@ func (c *randomCluster) changeNode() {
 }
 
 // changeNamespace gives a namespace another label.
-func (c *randomCluster) changeNamespace() {
+func (c *Cluster) changeNamespace() {
 	namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.one("default", "other")}}
 	c.patch(namespace, fmt.Sprintf(`{"metadata":{"labels":{"team":%s}}}`, c.one(`"a"`, `"b"`, "null")))
 }
 
-func (c *randomCluster) changeService() {
+func (c *Cluster) changeService() {
 	name := c.one("web", "db")
 	service := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": name}}}
 	c.comesOrGoes(c.there, "service "+name,
@@ -245,7 +227,7 @@ func (c *randomCluster) changeService() {
 		func() { c.remove(service) })
 }
 
-func (c *randomCluster) changeBudget() {
+func (c *Cluster) changeBudget() {
 	name := c.one("web", "db")
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	least := intstr.FromInt32(1)

@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package randomcluster
 
 import (
 	"fmt"
@@ -14,13 +14,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func (c *randomCluster) className() string { return c.one("late", "early", "made") }
+func (c *Cluster) className() string { return c.one("late", "early", "made") }
 
-func (c *randomCluster) driverName() string { return c.one("csi-a", "csi-b") }
+func (c *Cluster) driverName() string { return c.one("csi-a", "csi-b") }
 
 // addClass creates a StorageClass: of "late" volumes are chosen when a pod has a node, of "early" at once, and those of
 // "made" are made for a pod.
-func (c *randomCluster) addClass(name string) {
+func (c *Cluster) addClass(name string) {
 	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: "kubernetes.io/no-provisioner"}
 	class.VolumeBindingMode = ptr.To(storagev1.VolumeBindingWaitForFirstConsumer)
 	switch name {
@@ -36,35 +36,30 @@ func (c *randomCluster) addClass(name string) {
 	c.there["class "+name] = true
 }
 
-func (c *randomCluster) topologies() []v1.TopologySelectorTerm {
+func (c *Cluster) topologies() []v1.TopologySelectorTerm {
 	return []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{
 		Key: v1.LabelTopologyZone, Values: []string{c.one("east", "west")},
 	}}}}
 }
 
-func (c *randomCluster) changeClass() {
+func (c *Cluster) changeClass() {
 	name := c.className()
 	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	c.comesOrGoes(c.there, "class "+name,
 		func() { c.addClass(name) },
 		func() {
-			current, err := c.Client().StorageV1().StorageClasses().Get(c.t.Context(), name, metav1.GetOptions{})
-			if err != nil {
-				c.t.Fatal(err)
-			}
+			current := c.known[nameOf(class)].(*storagev1.StorageClass).DeepCopy()
 			current.AllowedTopologies = nil
 			if c.often(5) {
 				current.AllowedTopologies = c.topologies()
 			}
-			if err := c.Update(current); err != nil {
-				c.t.Fatal(err)
-			}
+			c.update(current)
 		},
 		func() { c.remove(class) })
 }
 
 // addVolume creates a claim, a volume, or both.
-func (c *randomCluster) addVolume() {
+func (c *Cluster) addVolume() {
 	mode, class := v1.ReadWriteOnce, c.className()
 	if c.often(4) {
 		mode = v1.ReadWriteOncePod
@@ -112,7 +107,7 @@ func (c *randomCluster) addVolume() {
 }
 
 // changeClaim changes a claim, deletes it, or creates one that pods refer to already.
-func (c *randomCluster) changeClaim() {
+func (c *Cluster) changeClaim() {
 	_, name, found := pick(c, c.claims)
 	if !found {
 		return
@@ -136,7 +131,7 @@ func (c *randomCluster) changeClaim() {
 }
 
 // changeVolume moves a volume, sets it free, deletes it, or brings it back.
-func (c *randomCluster) changeVolume() {
+func (c *Cluster) changeVolume() {
 	i, name, found := pick(c, c.volumes)
 	if !found {
 		return
@@ -158,7 +153,7 @@ func (c *randomCluster) changeVolume() {
 }
 
 // changeCSINode has a node get a CSINode, lose it, or have other drivers or limits.
-func (c *randomCluster) changeCSINode() {
+func (c *Cluster) changeCSINode() {
 	_, name, found := pick(c, c.nodes)
 	if !found {
 		return
@@ -178,31 +173,23 @@ func (c *randomCluster) changeCSINode() {
 	}
 	c.comesOrGoes(c.there, "CSINode "+name,
 		func() { c.create(node) },
-		func() {
-			if err := c.Update(node); err != nil {
-				c.t.Fatal(err)
-			}
-		},
+		func() { c.update(node) },
 		func() { c.remove(node) })
 }
 
-func (c *randomCluster) changeDriver() {
+func (c *Cluster) changeDriver() {
 	name := c.driverName()
 	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	driver.Spec.StorageCapacity = ptr.To(c.often(6))
 	driver.Spec.PreventPodSchedulingIfMissing = ptr.To(c.often(3))
 	c.comesOrGoes(c.there, "driver "+name,
 		func() { c.create(driver) },
-		func() {
-			if err := c.Update(driver); err != nil {
-				c.t.Fatal(err)
-			}
-		},
+		func() { c.update(driver) },
 		func() { c.remove(driver) })
 }
 
 // changeCapacity has more or less storage be left in a zone.
-func (c *randomCluster) changeCapacity() {
+func (c *Cluster) changeCapacity() {
 	zone := c.one("east", "west")
 	capacity := &storagev1.CSIStorageCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: zone}, StorageClassName: "made"}
 	capacity.NodeTopology = &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelTopologyZone: zone}}
@@ -212,16 +199,12 @@ func (c *randomCluster) changeCapacity() {
 	}
 	c.comesOrGoes(c.there, "capacity "+zone,
 		func() { c.create(capacity) },
-		func() {
-			if err := c.Update(capacity); err != nil {
-				c.t.Fatal(err)
-			}
-		},
+		func() { c.update(capacity) },
 		func() { c.remove(capacity) })
 }
 
 // changeAttachment has a volume be attached to a node, or detached.
-func (c *randomCluster) changeAttachment() {
+func (c *Cluster) changeAttachment() {
 	name := c.one("a", "b", "c")
 	attachment := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	_, node, hasNode := pick(c, c.nodes)

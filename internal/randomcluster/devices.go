@@ -1,7 +1,7 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package randomcluster
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 )
 
@@ -20,7 +19,7 @@ const (
 )
 
 // kindsOfDevices are the changes to what devices are allocated by.
-func (c *randomCluster) kindsOfDevices() map[string]kindOfChange {
+func (c *Cluster) kindsOfDevices() map[string]kindOfChange {
 	return map[string]kindOfChange{
 		"ResourceClaims":         {16, c.changeDeviceClaim},
 		"ResourceClaimTemplates": {6, c.changeClaimTemplate},
@@ -32,7 +31,7 @@ func (c *randomCluster) kindsOfDevices() map[string]kindOfChange {
 }
 
 // beginDevices creates what pods refer to from the beginning.
-func (c *randomCluster) beginDevices() {
+func (c *Cluster) beginDevices() {
 	c.changeDeviceClass()
 	c.changeDeviceClass()
 	for range 3 {
@@ -45,10 +44,10 @@ func deviceSelector(expression string) []resourceapi.DeviceSelector {
 	return []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: expression}}}
 }
 
-func (c *randomCluster) deviceClassName() string { return c.one("gpu", "gpu", "gpu-a") }
+func (c *Cluster) deviceClassName() string { return c.one("gpu", "gpu", "gpu-a") }
 
 // changeDeviceClass has a class come, go, or begin or cease to serve an extended resource.
-func (c *randomCluster) changeDeviceClass() {
+func (c *Cluster) changeDeviceClass() {
 	name := c.deviceClassName()
 	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if name == "gpu-a" {
@@ -63,15 +62,8 @@ func (c *randomCluster) changeDeviceClass() {
 		func() { c.remove(class) })
 }
 
-func (c *randomCluster) update(object apiruntime.Object) {
-	c.t.Helper()
-	if err := c.Update(object); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
 // changeSlice has the devices of a node, or of a zone, come, go or be others.
-func (c *randomCluster) changeSlice() {
+func (c *Cluster) changeSlice() {
 	slice := &resourceapi.ResourceSlice{}
 	slice.Spec = resourceapi.ResourceSliceSpec{Driver: gpuDriver, Pool: resourceapi.ResourcePool{Generation: 1, ResourceSliceCount: 1}}
 	if _, node, found := pick(c, c.nodes); found && c.often(7) {
@@ -93,7 +85,7 @@ func (c *randomCluster) changeSlice() {
 		func() { c.remove(slice) })
 }
 
-func (c *randomCluster) someDevices() []resourceapi.Device {
+func (c *Cluster) someDevices() []resourceapi.Device {
 	devices := make([]resourceapi.Device, 1+c.random.IntN(3))
 	for i := range devices {
 		d := &devices[i]
@@ -113,11 +105,11 @@ func (c *randomCluster) someDevices() []resourceapi.Device {
 	return devices
 }
 
-func (c *randomCluster) deviceTaint() resourceapi.DeviceTaint {
+func (c *Cluster) deviceTaint() resourceapi.DeviceTaint {
 	return resourceapi.DeviceTaint{Key: "hot", Effect: resourceapi.DeviceTaintEffectNoSchedule, TimeAdded: ptr.To(metav1.Unix(1, 0))}
 }
 
-func (c *randomCluster) changeTaintRule() {
+func (c *Cluster) changeTaintRule() {
 	rule := &resourceapi.DeviceTaintRule{ObjectMeta: metav1.ObjectMeta{Name: c.one("rule-1", "rule-2")}}
 	rule.Spec.Taint = c.deviceTaint()
 	rule.Spec.DeviceSelector = &resourceapi.DeviceTaintSelector{Driver: ptr.To(gpuDriver), Device: ptr.To(c.one("gpu-0", "gpu-1"))}
@@ -128,7 +120,7 @@ func (c *randomCluster) changeTaintRule() {
 }
 
 // deviceRequests asks for one device or several, all, or the first that can be had.
-func (c *randomCluster) deviceRequests() resourceapi.ResourceClaimSpec {
+func (c *Cluster) deviceRequests() resourceapi.ResourceClaimSpec {
 	request := resourceapi.DeviceRequest{Name: "r"}
 	exactly := &resourceapi.ExactDeviceRequest{
 		DeviceClassName: c.deviceClassName(), AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: int64(1 + c.random.IntN(2)),
@@ -158,12 +150,12 @@ func (c *randomCluster) deviceRequests() resourceapi.ResourceClaimSpec {
 	return spec
 }
 
-func (c *randomCluster) deviceClaim(name string) *resourceapi.ResourceClaim {
+func (c *Cluster) deviceClaim(name string) *resourceapi.ResourceClaim {
 	return &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: c.deviceRequests()}
 }
 
 // changeDeviceClaim has a claim that pods share come, go, change, or be allocated by another scheduler.
-func (c *randomCluster) changeDeviceClaim() {
+func (c *Cluster) changeDeviceClaim() {
 	name := c.one("shared-1", "shared-2", "shared-3")
 	current, err := c.Client().ResourceV1().ResourceClaims("default").Get(c.t.Context(), name, metav1.GetOptions{})
 	switch {
@@ -183,7 +175,7 @@ func (c *randomCluster) changeDeviceClaim() {
 	}
 }
 
-func (c *randomCluster) changeClaimTemplate() {
+func (c *Cluster) changeClaimTemplate() {
 	template := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: c.one("one", "two", "three")}}
 	template.Spec.Spec = c.deviceRequests()
 	name := "ResourceClaimTemplate " + template.Name
@@ -197,7 +189,7 @@ func (c *randomCluster) changeClaimTemplate() {
 }
 
 // changeDeviceStatus has a driver say that the devices of a claim are ready, or never will be.
-func (c *randomCluster) changeDeviceStatus() {
+func (c *Cluster) changeDeviceStatus() {
 	claims, err := c.Client().ResourceV1().ResourceClaims("default").List(c.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		c.t.Fatal(err)
@@ -216,7 +208,7 @@ func (c *randomCluster) changeDeviceStatus() {
 
 // addClaims has a pod want devices: those of a claim that it shares, of a template that may not be there, or as an extended
 // resource.
-func (c *randomCluster) addClaims(pod *v1.Pod) {
+func (c *Cluster) addClaims(pod *v1.Pod) {
 	if pod.Namespace != "default" {
 		return
 	}
