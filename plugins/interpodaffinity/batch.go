@@ -15,16 +15,19 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
-// rejections are what FilterBatch says of nodes.
-type rejections struct{ affinity, antiAffinity, existing *fwk.Status }
+// rejections are what FilterBatch says of nodes, by why.
+type rejections [matchesAffinity + 1]*fwk.Status
 
 func newRejections() rejections {
 	return rejections{
-		affinity:     fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonAffinity).WithPlugin(Name),
-		antiAffinity: fwk.NewStatus(fwk.Unschedulable, ReasonAntiAffinity).WithPlugin(Name),
-		existing:     fwk.NewStatus(fwk.Unschedulable, ReasonExistingAntiAffinity).WithPlugin(Name),
+		hasAntiAffinity:     fwk.NewStatus(fwk.Unschedulable, ReasonExistingAntiAffinity).WithPlugin(Name),
+		matchesAntiAffinity: fwk.NewStatus(fwk.Unschedulable, ReasonAntiAffinity).WithPlugin(Name),
+		matchesAffinity:     fwk.NewStatus(fwk.UnschedulableAndUnresolvable, ReasonAffinity).WithPlugin(Name),
 	}
 }
+
+// reason returns why a node has a status.
+func (r *rejections) reason(status *fwk.Status) role { return role(slices.Index(r[:], status)) }
 
 // FilterBatch implements framework.BatchFilterPlugin.
 func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes framework.IndexedSnapshot, indexes []int, statuses []*fwk.Status) *fwk.Status {
@@ -40,20 +43,19 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 	}
 	if required.cheaperOneByOne(len(indexes)) {
 		for i, index := range indexes {
-			if reason, rejected := required.rejects(index); rejected {
-				statuses[i] = pl.rejections.of(reason)
-			}
+			statuses[i] = pl.rejections[required.reasonOf(index)]
 		}
 		return nil
 	}
-	rejecting := required.rejecting()
-	for i := range rejecting {
-		r := &rejecting[i]
-		domains := r.domains.ByNode()
-		for j, index := range indexes {
-			domain := domains[index]
-			if statuses[j] == nil && (domain == topology.None && r.without || domain != topology.None && r.rejects[domain]) {
-				statuses[j] = pl.rejections.of(r.reason)
+	for _, rejected := range required.rejecting() {
+		domains := rejected.domains.ByNode()
+		for i, index := range indexes {
+			reason := rejected.without
+			if domain := domains[index]; domain != topology.None {
+				reason = rejected.reasons[domain]
+			}
+			if reason != noRole && reason > pl.rejections.reason(statuses[i]) {
+				statuses[i] = pl.rejections[reason]
 			}
 		}
 	}
@@ -90,84 +92,83 @@ func (r *preFilterState) cheaperOneByOne(nodes int) bool {
 	return 16*nodes*terms < r.nodes.IndexCount()
 }
 
-// rejects reports whether the node at an index is rejected, and why.
-func (r *preFilterState) rejects(index int) (reason role, rejected bool) {
+// reasonOf returns why the node at an index is rejected, noRole if it is not.
+func (r *preFilterState) reasonOf(index int) role {
 	if r.affinity != nil {
 		anywhere := r.first && r.noPodMatches()
 		for i := range r.affinity.keys {
 			k := &r.affinity.keys[i]
 			if domain := k.domains.ByNode()[index]; domain == topology.None || !anywhere && k.sums.At(domain) <= 0 {
-				return matchesAffinity, true
+				return matchesAffinity
 			}
 		}
 	}
 	for _, m := range r.antiAffinity {
 		if domain := m.keys[0].domains.ByNode()[index]; domain != topology.None && m.keys[0].sums.At(domain) > 0 {
-			return matchesAntiAffinity, true
+			return matchesAntiAffinity
 		}
 	}
 	for _, t := range r.existing {
 		if domain := t.domains.ByNode()[index]; domain != topology.None && t.weights.At(domain) > 0 {
-			return hasAntiAffinity, true
+			return hasAntiAffinity
 		}
 	}
-	return 0, false
+	return noRole
 }
 
-// domainRejections are the domains of one topology key in which nodes are rejected for one reason.
-type domainRejections struct {
+// rejectedDomains are the domains of one topology key in which nodes are rejected.
+type rejectedDomains struct {
 	domains *topology.Domains
-	rejects []bool // by domain
-	without bool   // whether nodes are rejected that lack the key
-	reason  role
+	reasons []role // by domain
+	without role   // why nodes are rejected that lack the key
 }
 
-// findRejecting returns which domains are rejected, in the order of the reasons.
-func (r *preFilterState) findRejecting() (all []domainRejections) {
+// findRejecting returns which domains are rejected, in working space.
+func (r *preFilterState) findRejecting(space *[][]role) (all []rejectedDomains) {
+	of := func(domains *topology.Domains) *rejectedDomains {
+		at := slices.IndexFunc(all, func(d rejectedDomains) bool { return d.domains == domains })
+		if at < 0 {
+			at = len(all)
+			if len(*space) == at {
+				*space = append(*space, nil)
+			}
+			(*space)[at] = slices.Grow((*space)[at][:0], domains.Size())[:domains.Size()]
+			clear((*space)[at])
+			all = append(all, rejectedDomains{domains: domains, reasons: (*space)[at]})
+		}
+		return &all[at]
+	}
 	if r.affinity != nil {
 		anywhere := r.first && r.noPodMatches()
 		for i := range r.affinity.keys {
 			k := &r.affinity.keys[i]
-			found := domainRejections{domains: k.domains, rejects: make([]bool, k.domains.Size()), without: true, reason: matchesAffinity}
-			for domain := range found.rejects {
-				found.rejects[domain] = !anywhere
+			found := of(k.domains)
+			found.without = matchesAffinity
+			if anywhere {
+				continue
+			}
+			for domain := range found.reasons {
+				found.reasons[domain] = matchesAffinity
 			}
 			for domain := range k.sums.All() {
-				found.rejects[domain] = false
+				found.reasons[domain] = noRole
 			}
-			all = append(all, found)
 		}
-	}
-	of := func(domains *topology.Domains, reason role) []bool {
-		at := slices.IndexFunc(all, func(d domainRejections) bool { return d.reason == reason && d.domains == domains })
-		if at < 0 {
-			at = len(all)
-			all = append(all, domainRejections{domains: domains, rejects: make([]bool, domains.Size()), reason: reason})
-		}
-		return all[at].rejects
 	}
 	for _, m := range r.antiAffinity {
-		rejects := of(m.keys[0].domains, matchesAntiAffinity)
-		for domain, pods := range m.keys[0].sums.All() {
-			rejects[domain] = rejects[domain] || pods > 0
-		}
+		reject(of(m.keys[0].domains), &m.keys[0].sums, matchesAntiAffinity)
 	}
 	for _, t := range r.existing {
-		rejects := of(t.domains, hasAntiAffinity)
-		for domain, pods := range t.weights.All() {
-			rejects[domain] = rejects[domain] || pods > 0
-		}
+		reject(of(t.domains), &t.weights, hasAntiAffinity)
 	}
 	return all
 }
 
-func (r *rejections) of(reason role) *fwk.Status {
-	switch reason {
-	case matchesAffinity:
-		return r.affinity
-	case matchesAntiAffinity:
-		return r.antiAffinity
-	default:
-		return r.existing
+// reject rejects the domains that have pods of a role.
+func reject(rejected *rejectedDomains, pods *topology.Sparse[int64], reason role) {
+	for domain, count := range pods.All() {
+		if count > 0 {
+			rejected.reasons[domain] = max(rejected.reasons[domain], reason)
+		}
 	}
 }

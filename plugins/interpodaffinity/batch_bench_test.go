@@ -63,3 +63,11 @@ func TestDecisionsAllocateLittle(t *testing.T) {
 		})
 	}
 }
+
+func TestDecisionsAllocateTheSameOnManyNodes(t *testing.T) {
+	for name, incoming := range steadyPods() {
+		t.Run(name, func(t *testing.T) {
+			newSteadyCluster(t, 3000, incoming).CheckAllocatedBytes(t, incoming, 3000)
+		})
+	}
+}

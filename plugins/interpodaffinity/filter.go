@@ -34,16 +34,17 @@ type preFilterState struct {
 	// changes are what AddPod and RemovePod did to the counts, which do not change themselves.
 	changes []countChange
 	// rejecting returns findRejecting, which is found once; it is not right after changes.
-	rejecting func() []domainRejections
+	rejecting func() []rejectedDomains
 }
 
-// role is what pods count for.
-type role int
+// role is what pods count for. Of several reasons to reject a node, the highest role is the one that counts.
+type role uint8
 
 const (
-	matchesAffinity     role = iota // they match all affinity terms of the pod
-	matchesAntiAffinity             // they match one of its anti-affinity terms
-	hasAntiAffinity                 // they have an anti-affinity term that matches the pod
+	noRole              role = iota
+	hasAntiAffinity          // they have an anti-affinity term that matches the pod
+	matchesAntiAffinity      // they match one of its anti-affinity terms
+	matchesAffinity          // they match all affinity terms of the pod
 )
 
 // countChange is pods added to a domain, or taken away.
@@ -74,7 +75,7 @@ func (pl *plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 	if len(required.existing) == 0 && !required.requires() {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	required.rejecting = sync.OnceValue(required.findRejecting)
+	required.rejecting = sync.OnceValue(func() []rejectedDomains { return required.findRejecting(&pl.roles) })
 	state.Write(preFilterKey, required)
 	return nil, nil
 }

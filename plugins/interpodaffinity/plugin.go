@@ -73,8 +73,9 @@ type plugin struct {
 	ownPreferencesOnly bool
 	rejections         rejections
 	noIncomingTerms    incomingTerms
-	// scoring is working space, of type *scoring.
+	// scoring is working space, of type *scoring. roles is that of findRejecting, used until the next PreFilter.
 	scoring sync.Pool
+	roles   [][]role
 
 	// mu guards lasting: what is kept of the snapshot from cycle to cycle.
 	mu   sync.Mutex

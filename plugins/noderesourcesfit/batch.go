@@ -117,8 +117,8 @@ type requestedScalar struct {
 	served bool
 }
 
-func (pl *plugin) requestedResources(request *framework.Resource) *requestedResources {
-	requested := &requestedResources{amounts: [3]int64{request.MilliCPU, request.Memory, request.EphemeralStorage}}
+func (pl *plugin) requestedResources(request *framework.Resource) requestedResources {
+	requested := requestedResources{amounts: [3]int64{request.MilliCPU, request.Memory, request.EphemeralStorage}}
 	for i := range requested.amounts {
 		if requested.amounts[i] <= 0 {
 			requested.amounts[i] = math.MinInt64
@@ -205,13 +205,13 @@ func (pl *plugin) FilterBatch(ctx context.Context, state fwk.CycleState, pod *v1
 		if len(requested.scalars) == 0 && free[index].fits(&requested.amounts) {
 			continue
 		}
-		lacks := free[index].lacks(requested)
+		lacks := free[index].lacks(&requested)
 		if lacks == 0 {
 			continue
 		}
 		status := known[lacks]
 		if status == nil {
-			status = pl.rejections.status(lacks, requested)
+			status = pl.rejections.status(lacks, &requested)
 			known[lacks] = status
 		}
 		statuses[i] = status

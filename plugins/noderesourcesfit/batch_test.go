@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
@@ -78,6 +79,19 @@ func TestScoreBatchIsAsScore(t *testing.T) {
 				fixture.CheckScoreBatch(t, pl, state, pod, infos)
 			}
 		})
+	}
+}
+
+// It is called for every few hundred nodes.
+func TestFilterBatchDoesNotAllocate(t *testing.T) {
+	infos := []*framework.NodeInfo{fixture.NodeInfo(node(), requests("cpu", "1")), fixture.NodeInfo(node())}
+	pl, state, pod := newPlugin(t, nil, nil), framework.NewCycleState(), requests("cpu", "1", "memory", "1Gi")
+	pl.PreFilter(t.Context(), state, pod, nil)
+	var nodes fixture.IndexedNodes
+	nodes.Fill(infos)
+	statuses := make([]*fwk.Status, len(infos))
+	if allocs := testing.AllocsPerRun(100, func() { pl.FilterBatch(t.Context(), state, pod, &nodes, nodes.ListOrder(), statuses) }); allocs != 0 {
+		t.Errorf("it allocates %v times", allocs)
 	}
 }
 
