@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // nodeList is a list of nodes that is handed out. The slice that callers get belongs to them: kube-scheduler lets plugins
@@ -50,7 +52,9 @@ func (l *nodeList) remove(at int) {
 }
 
 func (l *nodeList) compare(at int) {
-	if l.public[at] != l.nodes[at] {
+	public, _ := l.public[at].(*framework.NodeInfo) // to compare interfaces takes a call
+	node, _ := l.nodes[at].(*framework.NodeInfo)
+	if public != node {
 		l.changed = true
 	}
 }
@@ -63,7 +67,9 @@ const comparedAtOnce = 64
 // written stand nowhere else. Only slices with nodes missing, or twice, may need more than one update to be noticed.
 func (l *nodeList) restore() {
 	for range min(comparedAtOnce, len(l.nodes)) {
-		l.compared = (l.compared + 1) % len(l.nodes)
+		if l.compared++; l.compared >= len(l.nodes) {
+			l.compared = 0
+		}
 		l.compare(l.compared)
 	}
 	if l.changed {

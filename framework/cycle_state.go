@@ -35,14 +35,21 @@ type CycleState struct {
 	parallelPreBind sets.Set[string]
 }
 
-// stateEntries is room for what the default plugins write in an attempt.
-const stateEntries = 24
+// stateEntries is room for what the default plugins write in an attempt about most pods.
+const stateEntries = 12
 
 type stateEntry struct {
-	key     fwk.StateKey
-	data    fwk.StateData
-	deleted bool
+	key  fwk.StateKey
+	data fwk.StateData
 }
+
+// deletedEntry is the data of an entry that was deleted.
+type deletedEntry struct{}
+
+// Clone implements fwk.StateData.
+func (deletedEntry) Clone() fwk.StateData { return deletedEntry{} }
+
+func (e *stateEntry) deleted() bool { return e.data == deletedEntry{} }
 
 // lookup returns the entry of a key, which may be deleted.
 func (s *CycleState) lookup(key fwk.StateKey) (entry stateEntry, ok bool) {
@@ -77,7 +84,7 @@ func (s *CycleState) each(visit func(fwk.StateKey, fwk.StateData)) {
 	for i := range s.entries[:count] {
 		entry := &s.entries[i]
 		replaced := slices.ContainsFunc(s.entries[i+1:count], func(later stateEntry) bool { return later.key == entry.key })
-		if replaced || entry.deleted {
+		if replaced || entry.deleted() {
 			continue
 		}
 		if s.spilled.Load() {
@@ -88,7 +95,7 @@ func (s *CycleState) each(visit func(fwk.StateKey, fwk.StateData)) {
 		visit(entry.key, entry.data)
 	}
 	s.rest.Range(func(_, value any) bool {
-		if entry := value.(stateEntry); !entry.deleted {
+		if entry := value.(stateEntry); !entry.deleted() {
 			visit(entry.key, entry.data)
 		}
 		return true
@@ -100,7 +107,7 @@ func NewCycleState() *CycleState { return &CycleState{} }
 
 // Read implements fwk.CycleState; an absent key gives fwk.ErrNotFound.
 func (s *CycleState) Read(key fwk.StateKey) (fwk.StateData, error) {
-	if entry, ok := s.lookup(key); ok && !entry.deleted {
+	if entry, ok := s.lookup(key); ok && !entry.deleted() {
 		return entry.data, nil // nil may be stored
 	}
 	return nil, fwk.ErrNotFound
@@ -114,7 +121,7 @@ func (s *CycleState) Write(key fwk.StateKey, data fwk.StateData) {
 // Delete implements fwk.CycleState.
 func (s *CycleState) Delete(key fwk.StateKey) {
 	if _, ok := s.lookup(key); ok {
-		s.put(stateEntry{key: key, deleted: true})
+		s.put(stateEntry{key: key, data: deletedEntry{}})
 	}
 }
 

@@ -58,6 +58,7 @@ type pluginCalls struct {
 	verbose        bool      // plugins get loggers with their names
 	extensionPoint bool      // the calls are those of an extension point
 	record         *callRecord
+	noted          bool            // the record has the plugin
 	checked        []checkedObject // those that the plugin that is called now must leave as they are; by default the pod
 
 	observeExtensionPoint bool
@@ -87,18 +88,25 @@ func (f *Framework) startExtensionPoint(ctx context.Context, method Method, stat
 	return c
 }
 
-// beginCall is called before a call whose duration is not measured, and endCall after it.
+// beginCall is called before a call whose duration is not measured, and endCall after it. In-tree plugins are not recorded: such
+// calls, as those for keys, only read what is there.
 func (c *pluginCalls) beginCall(plugin *identity) {
 	c.plugin, c.calling = plugin, true
-	if c.record == nil && (c.extensionPoint || plugin.outOfTree) {
-		c.record = c.framework.options.Execution.Calls.begin(c.method, c.pod)
-	}
-	if c.record != nil {
-		c.record.plugin.Store(plugin)
+	if plugin.outOfTree {
+		c.note(plugin)
 	}
 	if len(c.checked) == 0 && c.pod != nil && c.framework.checksObjects(plugin) {
 		c.checked = append(c.checked, checkPod(c.pod))
 	}
+}
+
+// note records the plugin that is called.
+func (c *pluginCalls) note(plugin *identity) {
+	if c.record == nil {
+		c.record = c.framework.options.Execution.Calls.begin(c.method, c.pod)
+	}
+	c.record.plugin.Store(plugin)
+	c.noted = true
 }
 
 func (c *pluginCalls) endCall() {
@@ -107,14 +115,18 @@ func (c *pluginCalls) endCall() {
 		c.framework.unchanged(c.method, c.plugin, c.pod, c.checked...)
 		c.checked = nil
 	}
-	if c.record != nil && c.extensionPoint { // others end soon
+	if c.noted && c.extensionPoint { // others end soon
 		c.record.plugin.Store(nil)
+		c.noted = false
 	}
 }
 
 // enter is called before every call of a plugin, and returns the context for it.
 func (c *pluginCalls) enter(ctx context.Context, plugin *identity) context.Context {
 	c.beginCall(plugin)
+	if c.extensionPoint && !plugin.outOfTree {
+		c.note(plugin)
+	}
 	if c.observePlugin {
 		c.pluginStart = c.framework.options.Execution.Clock.Now()
 	}

@@ -22,7 +22,7 @@ import (
 func (f *Framework) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (_ *fwk.PreFilterResult, status *fwk.Status, _ sets.Set[string]) {
 	calls := f.startExtensionPoint(ctx, MethodPreFilter, state, pod)
 	defer calls.end(&status)
-	skipped := sets.New[string]()
+	skipped := make(sets.Set[string], len(f.preFilter)) // most plugins skip most pods
 	defer func() { state.SetSkipFilterPlugins(skipped) }()
 
 	nodes, err := f.snapshotNodes()

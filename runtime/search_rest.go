@@ -56,26 +56,26 @@ func (s *cachedSearch) askInOrder(remaining []int) ([]int, *fwk.Status) {
 		if failure != nil {
 			return nil, failure
 		}
-		kept := remaining[:0]
+		kept, from := remaining[:0], 0
 		var last *fwk.Status // plugins share statuses between nodes
-		var v verdicts.Verdict
-		for i, nodeIndex := range remaining {
-			if answers[i] == nil {
-				kept = append(kept, nodeIndex)
+		v := verdicts.Accepted
+		for i, answer := range answers {
+			if answer == nil {
 				continue
 			}
-			if answers[i] != last {
-				if v, failure = s.verdictOf(index, answers[i]); failure != nil {
+			if answer != last {
+				if v, failure = s.verdictOf(index, answer); failure != nil {
 					return nil, failure
 				}
-				last = answers[i]
+				last = answer
 			}
-			if v == verdicts.Accepted {
-				kept = append(kept, nodeIndex)
-			} else {
-				s.cache.setAsked(nodeIndex, v)
+			if v != verdicts.Accepted {
+				s.cache.setAsked(remaining[i], v)
+				kept = append(kept, remaining[from:i]...)
+				from = i + 1
 			}
 		}
+		kept = append(kept, remaining[from:]...)
 		remaining = kept
 	}
 	return remaining, nil

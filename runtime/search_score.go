@@ -395,8 +395,9 @@ func (s *cachedSearch) normalizes(plugin *member[fwk.ScorePlugin]) (wants bool) 
 // addScores adds the final scores of a plugin to totals.
 func (s *cachedSearch) addScores(index int, totals, scores []int64) *fwk.Status {
 	weight := s.f.score[index].weight
+	totals = totals[:len(scores)]
 	for i, score := range scores {
-		if score < fwk.MinScore || score > fwk.MaxScore {
+		if uint64(score-fwk.MinScore) > uint64(fwk.MaxScore-fwk.MinScore) {
 			return s.invalidScore(index, score)
 		}
 		totals[i] += score * weight
