@@ -89,8 +89,9 @@ func (v *evictor) evictNow(ctx context.Context, e *eviction) error {
 }
 
 // evictInBackground leaves one victim for the end, and lets go of the preemptor as soon as that one is on its way out. It
-// is the deletion of victims that brings the preemptor back into the queue. Where none may come after this, because the
-// last victim was not deleted through the API or was deleted before, the preemptor is activated.
+// is the deletion of victims that brings the preemptor back into the queue. Where none may come after this, the preemptor is
+// activated: the last victim was not deleted through the API, was deleted before, or has no node as far as the informer
+// knows, so that its deletion tells no pod of room on a node.
 func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 	logger := klog.FromContext(ctx)
 	started := v.clock.Now()
@@ -99,13 +100,15 @@ func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 		logger.Error(clearErr, "Withdrawing nominations failed", "pod", klog.KObj(e.preemptor), "node", e.node)
 	}
 	rest, last := e.victims[:len(e.victims)-1], e.victims[len(e.victims)-1]
-	deleted := false
+	announced := false
 	err := v.evictAll(ctx, e, rest)
 	if err == nil {
 		v.mu.Lock()
 		e.last = last
 		v.mu.Unlock()
-		deleted, err = v.evict(ctx, e, last)
+		known := v.known(last)
+		announced, err = v.evict(ctx, e, last)
+		announced = announced && known != nil && known.Spec.NodeName != ""
 	}
 	if err != nil {
 		logger.Error(err, "Preempting pods failed; trying again to schedule the pod that they make room for",
@@ -118,7 +121,7 @@ func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 	v.mu.Unlock()
 	err = errors.Join(clearErr, err)
 	v.metrics.EvictionEnded(err, v.clock.Since(started))
-	if err != nil || !deleted {
+	if err != nil || !announced {
 		v.handle.Activate(logger, map[string]*v1.Pod{podKey(e.preemptor): e.preemptor})
 	}
 }
@@ -135,8 +138,17 @@ func (v *evictor) inProgress(preemptor types.UID) bool {
 	if e.last == nil {
 		return true
 	}
-	current, err := v.pods.Pods(e.last.Namespace).Get(e.last.Name)
-	return err == nil && current.UID == e.last.UID && current.DeletionTimestamp == nil
+	last := v.known(e.last)
+	return last != nil && last.DeletionTimestamp == nil
+}
+
+// known returns a pod as the informer has it, nil if it is gone.
+func (v *evictor) known(pod *v1.Pod) *v1.Pod {
+	current, err := v.pods.Pods(pod.Namespace).Get(pod.Name)
+	if err != nil || current.UID != pod.UID {
+		return nil
+	}
+	return current
 }
 
 // evictAll evicts pods in parallel. After an error no further eviction begins; the error is the first.
