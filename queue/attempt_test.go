@@ -232,6 +232,51 @@ func TestGivingBackAPodThatIsQueuedIsAnError(t *testing.T) {
 	}
 }
 
+// TestUpdateOfAPodThatIsBoundDoesNotQueueIt has a pod updated between the end of its events and the failure of its binding,
+// when the cache no longer counts it.
+func TestUpdateOfAPodThatIsBoundDoesNotQueueIt(t *testing.T) {
+	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+	old, updated := objects.Pod("pod").Build(), objects.Pod("pod").Label("new", "").Build()
+	f.Add(old)
+	info := f.pop("pod")
+	f.DoneWithEvents(old.UID)
+	f.DoneWithEvents(old.UID)
+	f.Move(nodeAdded, nil, node, nil)
+	f.Update(old, updated)
+	wantEqual(t, "queued pods", f.pending(), []string{})
+	wantEqual(t, "pods in flight that events count for", f.Stats().InFlight, 0)
+	wantEqual(t, "events kept", f.Stats().InFlightEvents, 0)
+	wantEqual(t, "pods in flight, as metrics have it", f.seen.podsFlying, 0)
+	f.giveBack(info)
+	f.wantPool("pod", PoolBackoff)
+	if status, _ := f.Lookup("default", "pod"); status.Pod != updated {
+		t.Errorf("the queue has the version %v", status.Pod)
+	}
+	f.Done(old.UID)
+	wantEqual(t, "pods in flight", len(f.inFlight.pods), 0)
+	wantEqual(t, "pods in flight, as metrics have it", f.seen.podsFlying, 0)
+}
+
+// TestGivingBackTakesTheLastUpdate has a pod given back as it was looked up before its last update.
+func TestGivingBackTakesTheLastUpdate(t *testing.T) {
+	helps := func(_ klog.Logger, pod *v1.Pod, _, _ any) (fwk.QueueingHint, error) {
+		if _, labelled := pod.Labels["new"]; labelled {
+			return fwk.Queue, nil
+		}
+		return fwk.QueueSkip, nil
+	}
+	f := newFixture(t, withPlugins(plugin("P", targetLabel, helps)))
+	old, updated := objects.Pod("pod").Build(), objects.Pod("pod").Label("new", "").Build()
+	f.Add(old)
+	info := f.pop("pod")
+	f.Update(old, updated)
+	f.giveBack(info, "P")
+	f.wantPool("pod", PoolBackoff)
+	if status, _ := f.Lookup("default", "pod"); status.Pod != updated {
+		t.Errorf("the queue has the version %v", status.Pod)
+	}
+}
+
 func TestGivingBackAPodThatIsNotInFlightBacksOff(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
 	info := framework.NewQueuedPodInfo(objects.Pod("pod").Build(), start)

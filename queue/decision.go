@@ -91,13 +91,16 @@ func (q *Queue) decide(pod *queuedPod, event *clusterEvent) decision {
 }
 
 // decideAfterAttempt decides for a pod that is given back, by the events that happened while it was in flight, and restores
-// whether it was popped early. It needs mu, which keeps the log from growing.
+// whether it was popped early. The pod becomes what it was last updated to. It needs mu, which keeps the log from growing.
 func (q *Queue) decideAfterAttempt(pod *queuedPod) decision {
 	q.readyMu.Lock()
 	entry := q.inFlight.pods[pod.Pod.UID]
 	q.readyMu.Unlock()
 	if entry != nil {
 		pod.poppedEarly = entry.poppedEarly
+		if entry.latest != nil {
+			pod.PodInfo = entry.latest
+		}
 	}
 	if !pod.rejected() {
 		return decision{strategy: AfterBackoff}

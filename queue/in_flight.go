@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // inFlight knows the pods that were popped and are neither given back nor done, and what happened meanwhile
@@ -25,6 +27,8 @@ type inFlight struct {
 	bytes int
 	// limit is how many events the log holds at most.
 	limit int
+	// doneWithEvents is how many of the pods need no events any more.
+	doneWithEvents int
 	// observer may be nil.
 	observer Observer
 }
@@ -36,10 +40,15 @@ type inFlightPod struct {
 	since    time.Time
 	// poppedEarly is the field of the queued pod.
 	poppedEarly bool
-	// before is the last event from before the pod was popped; nil if the log overflowed since.
+	// before is the last event from before the pod was popped; nil if the log overflowed since, or the pod needs no events
+	// any more.
 	before *recordedEvent
-	// element is the place in oldestFirst; nil if the log overflowed.
+	// element is the place in oldestFirst; nil where before is.
 	element *list.Element
+	// doneWithEvents is set if the pod needs no events any more.
+	doneWithEvents bool
+	// latest is the version of the last update since the pod was popped; nil if there was none.
+	latest *framework.PodInfo
 }
 
 // recordedEvent is an event of the log.
@@ -112,10 +121,22 @@ func (f *inFlight) done(uid types.UID) {
 	if pod == nil {
 		return
 	}
+	f.endEvents(pod)
 	delete(f.pods, uid)
+	f.doneWithEvents--
+}
+
+// endEvents forgets the events that only a pod needed, which stays in flight.
+func (f *inFlight) endEvents(pod *inFlightPod) {
+	if pod == nil || pod.doneWithEvents {
+		return
+	}
+	pod.doneWithEvents = true
+	f.doneWithEvents++
 	f.observe(CausePopped, -1)
 	if pod.element != nil {
 		f.oldestFirst.Remove(pod.element)
+		pod.before, pod.element = nil, nil
 		f.trim()
 	}
 }

@@ -40,6 +40,7 @@ func (q *Queue) count(cost EventCost) {
 
 // Stats is how many pods are where, and what events cost.
 type Stats struct {
+	// InFlight are the pods in flight that events still count for; [Queue.DoneWithEvents] ends that.
 	Active, Backoff, Unschedulable, Gated, InFlight int
 	// InFlightEvents is how many events are kept for pods in flight.
 	InFlightEvents int
@@ -62,7 +63,7 @@ func (q *Queue) Stats() Stats {
 		Backoff:          q.backoff.len() + q.fullBackoff.len(),
 		Unschedulable:    q.unschedulable.len() - q.unschedulable.gated,
 		Gated:            q.unschedulable.gated,
-		InFlight:         len(q.inFlight.pods),
+		InFlight:         len(q.inFlight.pods) - q.inFlight.doneWithEvents,
 		InFlightEvents:   q.inFlight.length,
 		SchedulingCycles: q.cycles,
 		Events:           q.eventCount,
@@ -115,7 +116,8 @@ type PodStatus struct {
 	WasFlushed bool
 }
 
-// Lookup returns where a pod is and why; false if it is neither in the queue nor in flight.
+// Lookup returns where a pod is and why; false if it is neither in the queue nor in
+// flight, and for a pod in flight after [Queue.DoneWithEvents].
 func (q *Queue) Lookup(namespace, name string) (PodStatus, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -126,7 +128,7 @@ func (q *Queue) Lookup(namespace, name string) (PodStatus, bool) {
 		return q.status(pod), true
 	}
 	for _, pod := range q.inFlight.pods {
-		if pod.key == key {
+		if pod.key == key && !pod.doneWithEvents {
 			return PodStatus{Pool: PoolInFlight, Since: pod.since, Attempts: pod.attempts}, true
 		}
 	}

@@ -53,7 +53,8 @@ type modelPod struct {
 
 type modelFlight struct {
 	key    types.NamespacedName
-	events int // recorded before
+	events int     // recorded before
+	latest *v1.Pod // that it was updated to since, if it was
 }
 
 type modelEvent struct {
@@ -317,7 +318,8 @@ func (m *model) add(pod *v1.Pod) {
 
 func (m *model) update(oldPod, newPod *v1.Pod) {
 	updates := framework.PodEvents(oldPod, newPod, true)
-	if m.flying[newPod.UID] != nil {
+	if flight := m.flying[newPod.UID]; flight != nil {
+		flight.latest = newPod
 		for _, event := range updates {
 			m.record(modelEvent{event, oldPod, newPod, newPod.UID, false})
 		}
@@ -378,7 +380,7 @@ func (m *model) pop() *modelPod {
 		pod.attempts++
 		m.cycles++
 		pod.pool = PoolInFlight
-		m.flying[pod.pod.UID] = &modelFlight{nameOf(pod.pod), len(m.events)}
+		m.flying[pod.pod.UID] = &modelFlight{key: nameOf(pod.pod), events: len(m.events)}
 		return pod
 	}
 }
@@ -419,6 +421,9 @@ func (m *model) giveBack(pod *modelPod) bool {
 	delete(m.flying, pod.pod.UID)
 	if m.pods[nameOf(pod.pod)] != nil {
 		return false
+	}
+	if flight != nil && flight.latest != nil {
+		pod.pod = flight.latest
 	}
 	pod.pool, pod.timestamp, pod.expiry = PoolNone, m.now, time.Time{}
 	pod.flushed, pod.flushTime = false, time.Time{}

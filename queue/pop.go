@@ -77,8 +77,16 @@ func (q *Queue) leave(pod *queuedPod, to Pool, cause string) {
 	pod.pool = to
 }
 
-// Done reports that a popped pod needs no more events kept for it, because it will not come back, or is past the point
-// up to which events matter. It does nothing for pods that are not in flight.
+// DoneWithEvents reports that a popped pod is past the point up to which events matter (kube-scheduler: Done, before
+// PreBind). No more of them are kept for it, and if it comes back it is tried again after its backoff. It stays in flight until
+// [Queue.Done] or [Queue.AddUnschedulable], so that an update of it does not put it into the queue meanwhile.
+func (q *Queue) DoneWithEvents(uid types.UID) {
+	q.readyMu.Lock()
+	defer q.readyMu.Unlock()
+	q.inFlight.endEvents(q.inFlight.pods[uid])
+}
+
+// Done reports that a popped pod will not come back. It does nothing for pods that are not in flight.
 func (q *Queue) Done(uid types.UID) {
 	q.readyMu.Lock()
 	defer q.readyMu.Unlock()

@@ -223,9 +223,12 @@ func (q *Queue) updateReady(oldPod *v1.Pod, version *framework.QueuedPodInfo, up
 	newPod := version.Pod
 	q.readyMu.Lock()
 	defer q.readyMu.Unlock()
-	if q.inFlight.has(newPod.UID) {
+	if entry := q.inFlight.pods[newPod.UID]; entry != nil {
+		entry.latest = version.PodInfo
 		for _, event := range updates {
-			q.inFlight.record(q.events.newEvent(event, oldPod, newPod), newPod.UID)
+			if !entry.doneWithEvents {
+				q.inFlight.record(q.events.newEvent(event, oldPod, newPod), newPod.UID)
+			}
 		}
 		return true
 	}
@@ -288,7 +291,8 @@ func (q *Queue) waitingPod(namespace, name string) *queuedPod {
 	return nil
 }
 
-// AddUnschedulable gives back a popped pod whose attempt failed (kube-scheduler: AddUnschedulablePodIfNotPresent). Its
+// AddUnschedulable gives back a popped pod whose attempt failed (kube-scheduler: AddUnschedulablePodIfNotPresent). If it was
+// updated meanwhile the queue goes on with the version of the last update, as that can be newer than the one in info. Its
 // UnschedulablePlugins and PendingPlugins say which plugins rejected it; without any, the failure was an error and it is
 // tried again after a backoff. Otherwise it waits for an event that wakes it, unless one happened while it was in
 // flight. The pod is no longer in flight afterwards, whatever the outcome, and info belongs to the queue unless there is

@@ -68,7 +68,7 @@ func (s *Scheduler) finishBinding(ctx context.Context, a *attempt, permit *fwk.S
 		return
 	}
 	// From here on no plugin rejects the pod, so no event needs to be kept for it.
-	s.queue.Done(a.pod.UID)
+	s.queue.DoneWithEvents(a.pod.UID)
 	if status := s.checkBindable(ctx, a); status != nil {
 		s.handleBindingFailure(ctx, a, status)
 		return
@@ -83,6 +83,7 @@ func (s *Scheduler) finishBinding(ctx context.Context, a *attempt, permit *fwk.S
 		s.handleBindingFailure(ctx, a, status)
 		return
 	}
+	s.queue.Done(a.pod.UID)
 	s.options.Observers.Scheduler.PodBound(s.boundAs(a))
 	a.profile.RunPostBindPlugins(ctx, a.state, a.pod, a.node)
 	s.activate(a)

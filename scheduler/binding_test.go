@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -69,6 +70,30 @@ func TestPreBindPreFlight(t *testing.T) {
 				f.wantPool("a", queue.PoolBackoff)
 			}
 		})
+	}
+}
+
+// TestUpdateBetweenFailedBindingAndReturn has a pod updated when the cache no longer counts it and the queue does not have
+// it back yet: it must not be scheduled twice at the same time, nor spared its backoff.
+func TestUpdateBetweenFailedBindingAndReturn(t *testing.T) {
+	f := newFixtureWith(t, bare)
+	f.addNodes("n1")
+	f.failBinding(apierrors.NewForbidden(v1.Resource("pods"), "a", errors.New("no")))
+	pod := objects.Pod("a").Build()
+	f.add(pod)
+	f.seen.onFailure = func(*v1.Pod) {
+		updated := pod.DeepCopy()
+		updated.ResourceVersion, updated.Labels = "2", map[string]string{"new": ""}
+		f.podUpdated(pod, updated)
+		f.wantPool("a", queue.PoolNone)
+		if f.TryScheduleOne(f.ctx) {
+			t.Error("the pod is tried again before its attempt has ended")
+		}
+	}
+	f.attempt()
+	f.wantPool("a", queue.PoolBackoff)
+	if status, _ := f.Queue().Lookup("default", "a"); status.Attempts != 1 || len(status.Pod.Labels) == 0 {
+		t.Errorf("the queue has %d attempts and the labels %v", status.Attempts, status.Pod.Labels)
 	}
 }
 

@@ -50,9 +50,17 @@ type seen struct {
 	failures []Failure
 	mistakes []runtime.PluginFailure
 	bound    map[string]string
+	// onFailure is called before a pod whose attempt failed goes back to the queue; may be nil.
+	onFailure func(pod *v1.Pod)
 }
 
-func (s *seen) AttemptFailed(failure Failure) { s.failures = append(s.failures, failure) }
+func (s *seen) AttemptFailed(failure Failure) {
+	s.failures = append(s.failures, failure)
+	if s.onFailure != nil {
+		s.onFailure(failure.Pod)
+	}
+}
+
 func (s *seen) PluginFailed(failure runtime.PluginFailure) {
 	s.mistakes = append(s.mistakes, failure)
 }
