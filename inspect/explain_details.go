@@ -54,15 +54,20 @@ type subject struct {
 // reasons say it all, are quoted.
 func newDescriber(configuration *profiles.Configuration, profile *runtime.Framework, pod *v1.Pod, nodes []fwk.NodeInfo) *describer {
 	core := profile.SharedInformerFactory().Core().V1()
+	namespaces, known := core.Namespaces().Lister(), map[string]labels.Set{}
 	about := subject{
 		pod:   pod,
 		nodes: nodes,
 		namespaceLabels: func(name string) labels.Set {
-			namespace, err := core.Namespaces().Lister().Get(name)
-			if err != nil { // a namespace that is not there has no labels
-				return nil
+			found, looked := known[name]
+			if looked {
+				return found
 			}
-			return namespace.Labels
+			if namespace, err := namespaces.Get(name); err == nil { // one that is not there has no labels
+				found = namespace.Labels
+			}
+			known[name] = found
+			return found
 		},
 		exclusive: func(namespace, name string) bool {
 			claim, err := core.PersistentVolumeClaims().Lister().PersistentVolumeClaims(namespace).Get(name)
@@ -112,15 +117,15 @@ func resourceDetails(about *subject, node fwk.NodeInfo, reasons []string) []stri
 
 // shortage says how much of a resource is asked for and free, exactly if the rounded amounts would be the same.
 func shortage(name string, wanted, free, offered int64) string {
-	write := amount
-	if amount(name, wanted) == amount(name, free) {
+	write := Amount
+	if Amount(name, wanted) == Amount(name, free) {
 		write = exactAmount
 	}
 	return fmt.Sprintf("%s: asks %s, free %s of %s", name, write(name, wanted), write(name, free), write(name, offered))
 }
 
-// amount writes how much of a resource there is, with two decimals at most.
-func amount(name string, value int64) string {
+// Amount writes how much of a resource there is, given in its smallest unit, with two decimals at most.
+func Amount(name string, value int64) string {
 	switch {
 	case name == string(v1.ResourceCPU):
 		return decimals(float64(value) / 1000)

@@ -35,6 +35,7 @@ type Blockers struct {
 	// Everywhere is what rejects the pod on all nodes at once.
 	Everywhere []Blocker
 	// Nodes are all nodes with what rejects the pod there, those with the fewest blockers first, of equal ones the first by name.
+	// Only the first 32 have details; those after them have the reasons of the plugins, each of which counts as one blocker.
 	Nodes []NodeBlockers
 }
 
@@ -47,20 +48,37 @@ func FindBlockers(ctx context.Context, configuration *profiles.Configuration, pr
 	for _, status := range probe.everywhere {
 		found.Everywhere = append(found.Everywhere, describer.blocker(nodeRejection{status: status}))
 	}
+	rejections := make([]nodeRejections, 0, len(nodes))
 	for _, node := range nodes {
-		of := NodeBlockers{Name: node.Node().Name, Blockers: []Blocker{}}
-		for _, rejection := range probe.rejections(node) {
-			blocker := describer.blocker(rejection)
-			of.Blockers = append(of.Blockers, blocker)
-			of.BlockerCount += blocker.count()
-		}
-		found.Nodes = append(found.Nodes, of)
+		rejections = append(rejections, nodeRejections{node.Node().Name, probe.rejections(node)})
 	}
-	slices.SortStableFunc(found.Nodes, func(a, b NodeBlockers) int {
+	slices.SortFunc(rejections, func(a, b nodeRejections) int {
+		return cmp.Or(cmp.Compare(len(a.of), len(b.of)), strings.Compare(a.node, b.node))
+	})
+	for i, rejected := range rejections {
+		if i == detailedNodes {
+			describer.details = nil
+		}
+		found.Nodes = append(found.Nodes, describer.node(rejected))
+	}
+	slices.SortStableFunc(found.Nodes[:min(len(nodes), detailedNodes)], func(a, b NodeBlockers) int {
 		return cmp.Or(cmp.Compare(a.BlockerCount, b.BlockerCount), strings.Compare(a.Name, b.Name))
 	})
 	return found
 }
+
+// detailedNodes is on how many nodes blockers have details: some are found by looking at every pod of the cluster.
+const detailedNodes = 32
+
+// nodeRejections are the rejections of a pod on a node.
+type nodeRejections struct {
+	node string
+	of   []nodeRejection
+}
+
+// ReservedFor is what follows the reason of a blocker, before the names of the pods, if the plugin rejects the pod only because of
+// pods that are nominated for the node.
+const ReservedFor = " (room is kept for "
 
 // describer adds details to the rejections of plugins.
 type describer struct {
@@ -71,6 +89,17 @@ type describer struct {
 // detailer returns the details of a rejection, a line for each; none if the reasons of the plugin say it all. The node is nil
 // if the plugin rejects the pod on all nodes.
 type detailer func(about *subject, node fwk.NodeInfo, reasons []string) []string
+
+// node returns the blockers of a node.
+func (d *describer) node(rejected nodeRejections) NodeBlockers {
+	of := NodeBlockers{Name: rejected.node, Blockers: []Blocker{}}
+	for _, rejection := range rejected.of {
+		blocker := d.blocker(rejection)
+		of.Blockers = append(of.Blockers, blocker)
+		of.BlockerCount += blocker.count()
+	}
+	return of
+}
 
 // blocker returns a rejection with its details.
 func (d *describer) blocker(rejection nodeRejection) Blocker {
@@ -87,7 +116,7 @@ func (d *describer) blocker(rejection nodeRejection) Blocker {
 		for i, pod := range rejection.nominated {
 			names[i] = podName(pod.GetPod())
 		}
-		reserved := " (room is kept for " + strings.Join(names, ", ") + ")"
+		reserved := ReservedFor + strings.Join(names, ", ") + ")"
 		blocker.Reason += reserved
 		for i := range blocker.Details {
 			blocker.Details[i] += reserved
