@@ -19,7 +19,7 @@ EXAMPLES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build release api test check bench bench-full perf microbench fuzz parity audit cluster
+.PHONY: advice help build release api test check bench bench-full perf microbench fuzz parity audit cluster
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ parity: ## run kube-scheduler's plugins next to ours on random clusters; SEED an
 
 audit: ## audit the default profile on random clusters in which everything changes; SCENARIOS is how many (500)
 	SCENARIOS=$${SCENARIOS:-500} $(GO) test -count=1 -v -vet=off -timeout 60m -run TestRandomClustersMissNoWakeup ./inspect
+
+advice: ## check the suggestions of rouse explain for PODS random pods that each plugin rejects (400)
+	PODS=$${PODS:-400} $(GO) test -count=1 -v -vet=off -timeout 60m ./advice
 
 cluster: ## run rouse on a real API server: 1,000 nodes and 5,000 pods; NODES, PODS and SEED choose others
 	cd test && NODES=$${NODES:-1000} PODS=$${PODS:-5000} $(GO) test -count=1 -v -vet=off -timeout 60m ./cluster

@@ -39,7 +39,8 @@ func layers() []layer {
 	return []layer{
 		{folder: ".", may: nil},
 		{folder: "cmd/rouse", may: []string{"app"}},
-		{folder: "app", may: append([]string{"scheduler/extender", "scheduler/metrics"}, belowApp...)},
+		{folder: "app", may: append([]string{"advice", "whatif", "scheduler/extender", "scheduler/metrics"}, belowApp...)},
+		{folder: "advice", may: append([]string{"whatif", "inspect"}, belowInspect...)},
 		{folder: "whatif", may: append([]string{"inspect", "internal/apihttp", "internal/informer", "internal/tasks", "internal/volumes"}, belowInspect...)},
 		{folder: "internal/render", may: append([]string{"inspect"}, belowInspect...)},
 		{folder: "inspect", may: append([]string{"internal/randomcluster"}, belowInspect...)},

@@ -6,6 +6,7 @@ package simulate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -178,4 +179,29 @@ func (c *Cluster) otherVersions(k *kind) []string {
 	}
 	slices.Sort(versions)
 	return versions
+}
+
+// Objects returns all objects as they are now, by kind and name; pods come last, and nodes before them. They must not be changed.
+func (c *Cluster) Objects() []apiruntime.Object {
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	rank := func(of *collection) int {
+		switch of {
+		case c.store.pods():
+			return 2
+		case c.store.nodes():
+			return 1
+		}
+		return 0
+	}
+	collections := slices.SortedFunc(maps.Values(c.store.collections), func(a, b *collection) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.resource.String(), b.resource.String()))
+	})
+	var all []apiruntime.Object
+	for _, collection := range collections {
+		for _, key := range slices.Sorted(maps.Keys(collection.objects)) {
+			all = append(all, collection.objects[key])
+		}
+	}
+	return all
 }
