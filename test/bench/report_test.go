@@ -134,31 +134,58 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-func TestPage(t *testing.T) {
-	row := Row{Workload: "events", Case: "wakes all", Size: 10, Unit: "pods", Metric: WallNanos, Target: 5, Results: map[Contender]*Result{}}
-	row.add(Rouse, Sample{WallNanos: 100, CPUNanos: 100, Allocations: 2})
+// measuredRow is a row of one run of Rouse that took so many nanoseconds.
+func measuredRow(workload, name string, wall float64) Row {
+	row := Row{Workload: workload, Case: name, Size: 10, Unit: "pods", Metric: WallNanos, Target: 5, Results: map[Contender]*Result{}}
+	row.add(Rouse, Sample{WallNanos: wall, CPUNanos: wall, Allocations: 2})
 	row.summarise()
-	page := "before\n<!-- bench: events -->\nold\n<!-- end -->\nafter\n<!-- bench: live -->\nold\n<!-- end -->\n"
-	name := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(name, []byte(page), 0o644); err != nil {
-		t.Fatal(err)
+	return row
+}
+
+func TestPage(t *testing.T) {
+	const (
+		header = "| case | pods | Rouse | target | spread | allocations |\n| --- | --: | --: | --: | --: | --: |\n"
+		none   = "| wakes none | 10 | 100 ns (100 ns) | 5x | 0% (0%), - | 2.00, - |\n"
+		all    = "| wakes all | 10 | 200 ns (200 ns) | 5x | 0% (0%), - | 2.00, - |\n"
+		faster = "| wakes all | 10 | 150 ns (150 ns) | 5x | 0% (0%), - | 2.00, - |\n"
+	)
+	page := func(machine, events, live string) string {
+		return "before\n<!-- bench: machine -->\n" + machine + "<!-- end -->\n<!-- bench: events -->\n" + events +
+			"<!-- end -->\nafter\n<!-- bench: live -->\n" + live + "<!-- end -->\n"
 	}
-	if err := fillPage(name, &Report{Rows: []Row{row}}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "before\n<!-- bench: events -->\n" +
-		"| case | pods | Rouse | target | spread | allocations |\n" +
-		"| --- | --: | --: | --: | --: | --: |\n" +
-		"| wakes all | 10 | 100 ns (100 ns) | 5x | 0% (0%), - | 2.00, - |\n" +
-		"<!-- end -->\nafter\n<!-- bench: live -->\n<!-- end -->\n"
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("the page is not as wanted (-want +got):\n%s", diff)
-	}
-	if _, err := fill("<!-- bench: events -->\n", &Report{}); err == nil {
-		t.Error("a place without an end is no error")
+	wakesNone, wakesAll, live := measuredRow("events", "wakes none", 100), measuredRow("events", "wakes all", 200), measuredRow("live", "wakes none", 100)
+	const machine = "Measured on 1 January 0001: 0 CPUs (), , ; kube-scheduler ; medians of 0 runs.\n"
+	for name, tt := range map[string]struct {
+		old  string
+		rows []Row
+		want string // empty: it is refused
+	}{
+		"an empty page":                     {page("", "", ""), []Row{wakesNone, wakesAll}, page(machine, header+none+all, "")},
+		"all rows":                          {page("old\n", header+all+none, header+none), []Row{wakesNone, wakesAll, live}, page(machine, header+none+all, header+none)},
+		"a table without measured rows":     {page("old\n", header+none+all, header+none), []Row{wakesNone, wakesAll}, page("old\n", header+none+all, header+none)},
+		"some rows":                         {page("old\n", header+none+all, ""), []Row{measuredRow("events", "wakes all", 150)}, page("old\n", header+none+faster, "")},
+		"a row that is new":                 {page("old\n", header+none, ""), []Row{wakesAll}, page("old\n", header+none+all, "")},
+		"some rows, with other columns":     {page("old\n", "| case | pods |\n| --- | --: |\n| wakes none | 10 |\n", ""), []Row{wakesAll}, ""},
+		"all rows, with other columns":      {page("old\n", "| case | pods |\n| --- | --: |\n| wakes all | 10 |\n", ""), []Row{wakesAll}, page(machine, header+all, "")},
+		"a place without an end is refused": {"<!-- bench: events -->\n", []Row{wakesAll}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "page.md")
+			if err := os.WriteFile(file, []byte(tt.old), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			err := fillPage(file, &Report{Rows: tt.rows})
+			got, readError := os.ReadFile(file)
+			if readError != nil {
+				t.Fatal(readError)
+			}
+			want := tt.want
+			if want == "" {
+				want = tt.old
+			}
+			if diff := cmp.Diff(want, string(got)); diff != "" || (err != nil) != (tt.want == "") {
+				t.Errorf("error %v; the page is not as wanted (-want +got):\n%s", err, diff)
+			}
+		})
 	}
 }
