@@ -12,8 +12,8 @@ LDFLAGS = -X $(VERSION).gitVersion=v1.37.1 -X $(VERSION).gitMajor=1 -X $(VERSION
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
-# Modules of their own that use this one.
-EXAMPLES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
+# Modules of their own: examples, and tests that need what this module does not.
+MODULES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod)) deploy/monitoring
 
 # The platforms that a release has binaries for.
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
@@ -43,7 +43,7 @@ api: ## write testdata/api.txt, the list of everything that is exported
 test: ## check the import rules, then run every test with the race detector; examples, parity and a real API server included
 	$(GO) test -vet=off .
 	$(GO) test -vet=off $(RACE) ./...
-	@for module in $(EXAMPLES); do \
+	@for module in $(MODULES); do \
 		echo "# $$module"; \
 		(cd "$$module" && $(GO) test -vet=off $(RACE) ./...) || exit 1; \
 	done
@@ -56,7 +56,7 @@ check: ## gofmt, import rules, tidy go.mod, go vet, staticcheck, workflows
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
-	@for module in $(EXAMPLES); do \
+	@for module in $(MODULES); do \
 		echo "# $$module"; \
 		(cd "$$module" && $(GO) mod tidy -diff && $(GO) vet ./...) || exit 1; \
 	done

@@ -94,7 +94,7 @@ func TestCheckModule(t *testing.T) {
 		{name: "modules of their own without a go.mod", files: map[string]string{"examples/a/main.go": source("main"), "test/t.go": source("test")},
 			want: []string{`examples/a/main.go:1: folder "examples/a" must be a module of its own`, `test/t.go:1: folder "test" must be a module of its own`}},
 		{name: "a module of its own in another place", files: map[string]string{"low/own/go.mod": "module own", "low/own/own.go": "package own"},
-			want: []string{`low/own/go.mod:1: a module of its own belongs into one of the folders [examples test]`}},
+			want: []string{`low/own/go.mod:1: a module of its own belongs into one of the folders [deploy examples test]`}},
 		{name: "folders that are no packages", files: map[string]string{"low/testdata/x.go": "package x", ".hidden/x.go": "package x", "_old/x.go": "package x"}},
 		{name: "go.mod requires", files: map[string]string{"go.mod": gomod + "require (\n\tk8s.io/api v0.37.1\n\tk8s.io/kubernetes v1.37.1 // indirect\n" +
 			"\tk8s.io/client-go v0.37.2\n\tk8s.io/klog/v2 v2.140.0\n\tk8s.io/kubernetesque v0.37.1\n)\nrequire k8s.io/utils v0.0.1\nrequire k8s.io/apiserver v0.36.0 // indirect\n"},

@@ -80,8 +80,8 @@ func isTest(name string) bool {
 	return strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "plugins/internal/fixture/")
 }
 
-// outside are the folders that hold modules of their own, which use this one as any user would.
-func outside() []string { return []string{"examples", "test"} }
+// outside are the folders that hold modules of their own: those of users of this one, and tests with other dependencies.
+func outside() []string { return []string{"deploy", "examples", "test"} }
 
 // requiredNames are the names under which some packages are imported everywhere.
 func requiredNames() map[string]string {
