@@ -30,6 +30,9 @@ type evictor struct {
 	mu sync.Mutex
 	// running has the evictions that are under way, by UID of the pod that they are for; guarded by mu.
 	running map[types.UID]*eviction
+	// cancelled has the pods that were taken back before they were bound, as they were assumed, by UID; guarded by mu. They
+	// count on their nodes until their binding cycles have noticed.
+	cancelled map[types.UID]*v1.Pod
 }
 
 func newEvictor(options Options, pods listersv1.PodLister) *evictor {
@@ -42,6 +45,7 @@ func newEvictor(options Options, pods listersv1.PodLister) *evictor {
 		synchronous: options.Synchronous,
 		metrics:     metricsOf(options.Handle),
 		running:     map[types.UID]*eviction{},
+		cancelled:   map[types.UID]*v1.Pod{},
 	}
 }
 
@@ -49,7 +53,7 @@ func newEvictor(options Options, pods listersv1.PodLister) *evictor {
 type eviction struct {
 	preemptor *v1.Pod
 	node      string
-	victims   []*v1.Pod // those that were not terminating before
+	victims   []*v1.Pod // those that were not on their way out before
 	// last is the victim that goes when the others are gone, from the moment when its turn has come; guarded by the mutex
 	// of the evictor.
 	last *v1.Pod
@@ -60,7 +64,7 @@ type eviction struct {
 func (v *evictor) preempt(ctx context.Context, preemptor *v1.Pod, node string, victims []*v1.Pod) error {
 	e := &eviction{preemptor: preemptor, node: node}
 	for _, victim := range victims {
-		if victim.DeletionTimestamp == nil {
+		if victim.DeletionTimestamp == nil && !v.wasCancelled(victim) {
 			e.victims = append(e.victims, victim)
 		}
 	}
@@ -181,11 +185,34 @@ func (v *evictor) evict(ctx context.Context, e *eviction, victim *v1.Pod) (delet
 // cancelInMemory stops a pod that waits for permission or is about to be bound, so that it goes back to the queue. It returns
 // false for any other pod.
 func (v *evictor) cancelInMemory(victim *v1.Pod) bool {
+	cancelled := false
 	if waiting := v.handle.GetWaitingPod(victim.UID); waiting != nil {
-		return waiting.Preempt(v.plugin, "preempted")
+		cancelled = waiting.Preempt(v.plugin, "preempted")
+	} else if binding := v.handle.GetPodInPreBind(victim.UID); binding != nil {
+		cancelled = binding.CancelPod("preempted by " + v.plugin)
 	}
-	if binding := v.handle.GetPodInPreBind(victim.UID); binding != nil {
-		return binding.CancelPod("preempted by " + v.plugin)
+	if cancelled {
+		v.remember(victim)
 	}
-	return false
+	return cancelled
+}
+
+// remember notes that a pod was taken back, and forgets those that have a node or are gone by now.
+func (v *evictor) remember(cancelled *v1.Pod) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for uid, pod := range v.cancelled {
+		if current, err := v.pods.Pods(pod.Namespace).Get(pod.Name); err != nil || current.UID != uid || current.Spec.NodeName != "" {
+			delete(v.cancelled, uid)
+		}
+	}
+	v.cancelled[cancelled.UID] = cancelled
+}
+
+// wasCancelled reports whether a pod was taken back since it was assumed. Then it leaves its node without more being done, and
+// must not be deleted: it goes back to the queue.
+func (v *evictor) wasCancelled(victim *v1.Pod) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.cancelled[victim.UID] == victim
 }

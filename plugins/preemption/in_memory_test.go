@@ -104,3 +104,24 @@ func TestPodsOnTheirWayToTheNode(t *testing.T) {
 		})
 	}
 }
+
+// A pod whose binding was called off counts on its node until its binding cycle has noticed. A preemptor that is tried meanwhile
+// finds it there, and must neither delete it, as it goes back to the queue, nor be held back, as nothing else is to come.
+func TestPodWhoseBindingWasCalledOffIsNotDeleted(t *testing.T) {
+	preemptor, victim := pod("p", 10, "1"), pod("v", 1, "1", on("a"))
+	s := in(t, list{preemptor, node("a", "1"), victim})
+	s.AddWaitingPod(victim, map[string]time.Duration{"Permit": time.Hour})
+	s.OnPermitDecided(victim, func(*fwk.Status) {})
+	for try := range 2 {
+		result, status := s.preempt(t, preemptor)
+		if !status.IsSuccess() || nominated(result) != "a" {
+			t.Errorf("try %d: got status %v %q, nomination %s", try, status.Code(), status.Message(), nominated(result))
+		}
+		if s.evaluator.Preempting(preemptor) {
+			t.Errorf("try %d: the preemptor is held back", try)
+		}
+	}
+	if deleted := s.deleted(); len(deleted) > 0 {
+		t.Errorf("pods %v were deleted", deleted)
+	}
+}
