@@ -86,10 +86,31 @@ func (s *Scheduler) podDeleted(object any) {
 func (s *Scheduler) addToCache(pod *v1.Pod) {
 	event := fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Add}
 	defer s.startTimer(event)()
+	var assumed *v1.Pod
+	if s.isAssumed(pod) {
+		assumed, _ = s.cache.Pod(pod) // which fails only for pods that are not there
+	}
 	if err := s.cache.AddPod(pod); err != nil {
 		s.options.Logger.Error(err, "Scheduler cache AddPod failed", "pod", klog.KObj(pod))
 	}
 	s.queue.Move(event, nil, pod, nil)
+	if assumed != nil {
+		s.corrected(assumed, pod)
+	}
+}
+
+// corrected announces how a bound pod differs from what was assumed of it: another client has bound it to another node, or it
+// was changed while it was being bound.
+func (s *Scheduler) corrected(assumed, bound *v1.Pod) {
+	if assumed.Spec.NodeName != bound.Spec.NodeName {
+		s.queue.Move(assignedPodDeleted(), assumed, nil, nil)
+		return
+	}
+	for _, event := range framework.PodEvents(assumed, bound, false) {
+		if event.ActionType != fwk.Update { // which every binding is
+			s.queue.Move(event, assumed, bound, nil)
+		}
+	}
 }
 
 // updateInCache takes over a new version of a pod with a node. The observer is told of the update as a whole in

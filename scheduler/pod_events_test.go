@@ -228,6 +228,45 @@ func TestBindingElsewhereIsBelieved(t *testing.T) {
 	}
 }
 
+// What the cache assumed of a pod may be more than what it takes in the end, from the node or from its neighbours.
+func TestBindingThatDiffersFromTheAssumptionWakesPods(t *testing.T) {
+	tests := map[string]func(*v1.Pod){
+		"bound to another node": func(p *v1.Pod) { p.Spec.NodeName = "elsewhere" },
+		"requests less":         func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = objects.Resources("cpu", "1") },
+		"has other labels":      func(p *v1.Pod) { p.Labels = nil },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.nodeAdded(objects.Node("n1").Capacity("cpu", "4", "memory", "8Gi").Label(v1.LabelHostname, "n1").Build())
+			pod := objects.Pod("a").Label("app", "a").Requests("cpu", "2").Build()
+			f.add(pod)
+			f.attempt()
+			waiting := objects.Pod("waiting").Requests("cpu", "3")
+			if name == "has other labels" {
+				waiting = objects.Pod("waiting").PodAntiAffinity(v1.LabelHostname, "app=a")
+			}
+			f.add(waiting.Build())
+			f.attempt()
+			f.wantPool("waiting", queue.PoolUnschedulable)
+			f.podUpdated(pod, objects.PodFrom(pod).Node("n1").With(change).Build())
+			f.wantPool("waiting", queue.PoolBackoff)
+		})
+	}
+}
+
+// A pod that is bound as it was assumed frees nothing.
+func TestOwnBindingWakesNoPod(t *testing.T) {
+	f := newFixture(t)
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
+	f.add(pod)
+	f.attempt()
+	f.park(objects.Pod("waiting").Requests("cpu", "1").Build())
+	f.podUpdated(pod, objects.PodFrom(pod).Node("n1").Build())
+	f.wantPool("waiting", queue.PoolUnschedulable)
+}
+
 func TestAssignedPodEventsWakePods(t *testing.T) {
 	placed := objects.Pod("placed").Requests("cpu", "1").Node("n1").Build()
 	tests := map[string]func(f *fixture){
