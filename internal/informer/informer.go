@@ -73,6 +73,19 @@ func (i *Informer) Deliver(key string, current apiruntime.Object) {
 	}
 }
 
+// Lose has the handlers told what an informer tells them that misses an object in a list, and so does not know in which state it
+// was deleted: the last one that it saw, in a clientcache.DeletedFinalStateUnknown.
+func (i *Informer) Lose(key string) {
+	old, known, _ := i.indexer.GetByKey(key)
+	if !known {
+		return
+	}
+	_ = i.indexer.Delete(old)
+	i.notify(func(h clientcache.ResourceEventHandler) {
+		h.OnDelete(clientcache.DeletedFinalStateUnknown{Key: key, Obj: old})
+	})
+}
+
 func (i *Informer) notify(call func(clientcache.ResourceEventHandler)) {
 	for _, registration := range slices.Clone(i.handlers) {
 		call(registration.handler)

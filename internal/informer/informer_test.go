@@ -75,6 +75,27 @@ func TestInformerCallsHandlersInline(t *testing.T) {
 	}
 }
 
+// An object that a list does not have any more was deleted at some time, in a state that is not known.
+func TestInformerLosesObjects(t *testing.T) {
+	i := informer.New(nil)
+	var lost []clientcache.DeletedFinalStateUnknown
+	if _, err := i.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+		DeleteFunc: func(o any) { lost = append(lost, o.(clientcache.DeletedFinalStateUnknown)) },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	pod := testPod("a", v1.PodPending)
+	i.Deliver("shop/a", pod)
+	i.Lose("shop/a")
+	i.Lose("shop/a")
+	if diff := cmp.Diff([]clientcache.DeletedFinalStateUnknown{{Key: "shop/a", Obj: pod}}, lost); diff != "" {
+		t.Errorf("the handler heard otherwise (-want +got):\n%s", diff)
+	}
+	if keys := i.GetStore().ListKeys(); len(keys) > 0 {
+		t.Errorf("the informer still has %v", keys)
+	}
+}
+
 func TestInformerTransformsCopies(t *testing.T) {
 	i := informer.New(nil)
 	if err := i.SetTransform(func(o any) (any, error) {
