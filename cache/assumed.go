@@ -24,7 +24,7 @@ func (c *Cache) AssumePod(pod *v1.Pod) error {
 	if _, ok := c.pods[pod.UID]; ok {
 		return fmt.Errorf("pod %v(%v) is in the cache, so can't be assumed", pod.UID, klog.KObj(pod))
 	}
-	c.place(pod)
+	c.place(pod, nil)
 	c.assumed[pod.UID] = c.clock.Now()
 	return nil
 }
@@ -92,7 +92,7 @@ func (c *Cache) ExpireAssumed() []*v1.Pod {
 	})
 	var pods []*v1.Pod
 	for _, uid := range expired {
-		pods = append(pods, c.pods[uid].info.Pod)
+		pods = append(pods, c.pods[uid].info.GetPod())
 		c.drop(uid)
 	}
 	return pods

@@ -23,7 +23,13 @@ type podState struct {
 // AddPod takes a pod that the API server shows on a node. A pod that was assumed is confirmed by it, and moved if it
 // is on another node than it was assumed on; the node need not be known yet. It is an error if the pod has no UID or
 // no node name, or was added before.
-func (c *Cache) AddPod(pod *v1.Pod) error {
+func (c *Cache) AddPod(pod *v1.Pod) error { return c.add(pod, nil) }
+
+// AddCompactPod is [Cache.AddPod] with a pod that stays compact in the cache.
+func (c *Cache) AddCompactPod(pod *framework.CompactPod) error { return c.add(pod.Pod(), pod) }
+
+// add adds a pod; compact is that pod, or nil.
+func (c *Cache) add(pod *v1.Pod, compact *framework.CompactPod) error {
 	if err := checkAssigned(pod); err != nil {
 		return fmt.Errorf("adding a pod to the scheduler cache: %w", err)
 	}
@@ -40,7 +46,7 @@ func (c *Cache) AddPod(pod *v1.Pod) error {
 		}
 		c.drop(pod.UID)
 	}
-	c.place(pod)
+	c.place(pod, compact)
 	return nil
 }
 
@@ -48,7 +54,15 @@ func (c *Cache) AddPod(pod *v1.Pod) error {
 // another one with its name created: then the first is removed and the second added. It is an error if the old pod is
 // not in the cache or only assumed. If the pod is on another node than the cache believes, the cache follows newPod
 // and returns a [*CorruptedError].
-func (c *Cache) UpdatePod(oldPod, newPod *v1.Pod) error {
+func (c *Cache) UpdatePod(oldPod, newPod *v1.Pod) error { return c.update(oldPod, newPod, nil) }
+
+// UpdateCompactPod is [Cache.UpdatePod] with a newer version that stays compact in the cache.
+func (c *Cache) UpdateCompactPod(oldPod *v1.Pod, newPod *framework.CompactPod) error {
+	return c.update(oldPod, newPod.Pod(), newPod)
+}
+
+// update replaces a pod by a newer version; compact is that version, or nil.
+func (c *Cache) update(oldPod, newPod *v1.Pod, compact *framework.CompactPod) error {
 	if err := errors.Join(checkKey(oldPod), checkKey(newPod)); err != nil {
 		return fmt.Errorf("updating a pod in the scheduler cache: %w", err)
 	}
@@ -70,7 +84,7 @@ func (c *Cache) UpdatePod(oldPod, newPod *v1.Pod) error {
 		c.drop(newPod.UID)
 	}
 	if newPod.Spec.NodeName != "" {
-		c.place(newPod)
+		c.place(newPod, compact)
 	}
 	return corrupted
 }
@@ -112,7 +126,7 @@ func (c *Cache) Pod(pod *v1.Pod) (*v1.Pod, error) {
 	if !ok {
 		return nil, fmt.Errorf("pod %v(%v) does not exist in scheduler cache", pod.UID, klog.KObj(pod))
 	}
-	return state.info.Pod, nil
+	return state.info.GetPod(), nil
 }
 
 // assumes reports whether a pod is assumed.
@@ -121,10 +135,14 @@ func (c *Cache) assumes(uid types.UID) bool {
 	return is
 }
 
-// place puts a pod that is not in the cache on the node it names, which may be unknown.
-func (c *Cache) place(pod *v1.Pod) {
+// place puts a pod that is not in the cache on the node it names, which may be unknown. The cache keeps it compact, if it is.
+func (c *Cache) place(pod *v1.Pod, compact *framework.CompactPod) {
 	state := &podState{node: c.entry(pod.Spec.NodeName)}
-	if err := state.info.Update(pod); err != nil {
+	update := func() error { return state.info.Update(pod) }
+	if compact != nil {
+		update = func() error { return state.info.UpdateCompact(compact) }
+	}
+	if err := update(); err != nil {
 		c.logger.Error(err, "Inter-pod affinity terms that do not parse are ignored", "pod", klog.KObj(pod))
 	}
 	state.node.writable().AddPodInfo(&state.info)
@@ -135,7 +153,7 @@ func (c *Cache) place(pod *v1.Pod) {
 // drop takes a pod out of the cache, by the UID that it came with.
 func (c *Cache) drop(uid types.UID) {
 	state := c.pods[uid]
-	pod := state.info.Pod
+	pod := state.info.GetPod()
 	delete(c.pods, uid)
 	delete(c.assumed, uid)
 	if err := state.node.writable().RemovePod(c.logger, pod); err != nil {

@@ -10,7 +10,9 @@ import (
 // HostPorts returns the ports that a pod takes on its node: those with a host port, of restartable init containers
 // (sidecars) and then of containers. Ordinary init containers are over before the pod runs and take none. It returns
 // nil for most pods.
-func HostPorts(pod *v1.Pod) []v1.ContainerPort {
+func HostPorts(pod *v1.Pod) []v1.ContainerPort { return hostPorts(&pod.Spec) }
+
+func hostPorts(spec *v1.PodSpec) []v1.ContainerPort {
 	var ports []v1.ContainerPort
 	collect := func(container *v1.Container) {
 		for _, port := range container.Ports {
@@ -19,13 +21,13 @@ func HostPorts(pod *v1.Pod) []v1.ContainerPort {
 			}
 		}
 	}
-	for i := range pod.Spec.InitContainers {
-		if policy := pod.Spec.InitContainers[i].RestartPolicy; policy != nil && *policy == v1.ContainerRestartPolicyAlways {
-			collect(&pod.Spec.InitContainers[i])
+	for i := range spec.InitContainers {
+		if policy := spec.InitContainers[i].RestartPolicy; policy != nil && *policy == v1.ContainerRestartPolicyAlways {
+			collect(&spec.InitContainers[i])
 		}
 	}
-	for i := range pod.Spec.Containers {
-		collect(&pod.Spec.Containers[i])
+	for i := range spec.Containers {
+		collect(&spec.Containers[i])
 	}
 	return ports
 }

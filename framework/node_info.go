@@ -152,7 +152,7 @@ func (n *NodeInfo) AddPodInfo(info fwk.PodInfo) {
 		n.ownPods()
 	}
 	n.pods = appendPod(n.pods, info)
-	if hasAffinity(info.GetPod()) {
+	if hasAffinity(ViewPod(info).affinity()) {
 		n.podsWithAffinity = appendPod(n.podsWithAffinity, info)
 	}
 	if len(info.GetRequiredAntiAffinityTerms()) > 0 {
@@ -196,8 +196,8 @@ func (n *NodeInfo) account(info fwk.PodInfo, sign int64) {
 	}
 	sums.nonZeroRequested.MilliCPU += sign * use.Non0CPU
 	sums.nonZeroRequested.Memory += sign * use.Non0Mem
-	pod := info.GetPod()
-	for _, port := range HostPorts(pod) {
+	pod := ViewPod(info)
+	for _, port := range hostPorts(pod.spec()) {
 		n.ownMaps()
 		if sign < 0 {
 			n.usedPorts.Remove(port.HostIP, string(port.Protocol), port.HostPort)
@@ -208,9 +208,9 @@ func (n *NodeInfo) account(info fwk.PodInfo, sign int64) {
 		}
 		n.usedPorts.Add(port.HostIP, string(port.Protocol), port.HostPort)
 	}
-	for i := range pod.Spec.Volumes {
-		if source := pod.Spec.Volumes[i].PersistentVolumeClaim; source != nil {
-			n.countClaim(pod.Namespace+"/"+source.ClaimName, int(sign))
+	for i, volumes := 0, pod.Volumes(); i < len(volumes); i++ {
+		if source := volumes[i].PersistentVolumeClaim; source != nil {
+			n.countClaim(pod.Meta().Namespace+"/"+source.ClaimName, int(sign))
 		}
 	}
 }
@@ -234,7 +234,8 @@ func (n *NodeInfo) String() string {
 	}
 	names := make([]string, len(n.pods))
 	for i, info := range n.pods {
-		names[i] = info.GetPod().Namespace + "/" + info.GetPod().Name
+		meta := ViewPod(info).Meta()
+		names[i] = meta.Namespace + "/" + meta.Name
 	}
 	return fmt.Sprintf("node %s, generation %d, requested %+v, allocatable %+v, ports %v, pods %v",
 		name, n.generation, n.sums().requested, n.allocatable, n.usedPorts, names)
@@ -259,7 +260,7 @@ func indexOfPod(pods []fwk.PodInfo, pod *v1.Pod) int {
 		if info == nil { // a caller made it so in a list of its own
 			return false
 		}
-		other := info.GetPod()
+		other := ViewPod(info).Meta()
 		return other.UID == pod.UID && other.Name == pod.Name && other.Namespace == pod.Namespace
 	})
 }

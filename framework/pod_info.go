@@ -28,8 +28,9 @@ var _ fwk.PodInfo = &PodInfo{}
 // PodInfo is a pod with what the scheduler derives from it once: its parsed inter-pod affinity terms and its requests.
 // It is safe for concurrent reads; the pod must not change while a PodInfo holds it.
 type PodInfo struct {
-	// Pod is never nil.
-	Pod *v1.Pod
+	// Pod is nil if the pod is compact; GetPod returns either.
+	Pod     *v1.Pod
+	compact *CompactPod
 	// terms is nil for the many pods that have none.
 	terms *podTerms
 	// requests is filled by the first CalculateResource, so that a node subtracts exactly what it added.
@@ -62,12 +63,20 @@ func (p *PodInfo) Update(pod *v1.Pod) error {
 		return nil
 	}
 	p.requests.Store(nil)
+	p.compact = nil
 	return p.parse(pod)
+}
+
+// UpdateCompact is [PodInfo.Update] with a compact pod, which takes the place of the v1.Pod.
+func (p *PodInfo) UpdateCompact(pod *CompactPod) error {
+	err := p.Update(pod.Pod())
+	p.Pod, p.compact = nil, pod
+	return err
 }
 
 func (p *PodInfo) parse(pod *v1.Pod) error {
 	p.Pod, p.terms = pod, nil
-	if !hasAffinity(pod) {
+	if !hasAffinity(pod.Spec.Affinity) {
 		return nil
 	}
 	affinity := pod.Spec.Affinity
@@ -95,8 +104,13 @@ func (p *PodInfo) parse(pod *v1.Pod) error {
 	return errors.Join(errs...)
 }
 
-// GetPod implements fwk.PodInfo.
-func (p *PodInfo) GetPod() *v1.Pod { return p.Pod }
+// GetPod implements fwk.PodInfo. Of a compact pod, a v1.Pod is made unless somebody holds it; [ViewPod] reads it as it is.
+func (p *PodInfo) GetPod() *v1.Pod {
+	if p.compact != nil {
+		return p.compact.Pod()
+	}
+	return p.Pod
+}
 
 // GetRequiredAffinityTerms implements fwk.PodInfo.
 func (p *PodInfo) GetRequiredAffinityTerms() []fwk.AffinityTerm {
@@ -151,7 +165,7 @@ func (p *PodInfo) calculate() *podRequests {
 	if kept := p.requests.Load(); kept != nil {
 		return kept
 	}
-	p.requests.CompareAndSwap(nil, &podRequests{PodResource: calculateResource(p.Pod)})
+	p.requests.CompareAndSwap(nil, &podRequests{PodResource: calculateResource(p.GetPod())})
 	return p.requests.Load()
 }
 
@@ -169,9 +183,8 @@ func readRequests(pod fwk.PodInfo) fwk.PodResource {
 	return kept.PodResource
 }
 
-// hasAffinity reports whether a pod has any stanza of inter-pod affinity, even an empty one.
-func hasAffinity(pod *v1.Pod) bool {
-	affinity := pod.Spec.Affinity
+// hasAffinity reports whether there is any stanza of inter-pod affinity, even an empty one.
+func hasAffinity(affinity *v1.Affinity) bool {
 	return affinity != nil && (affinity.PodAffinity != nil || affinity.PodAntiAffinity != nil)
 }
 

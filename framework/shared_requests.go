@@ -28,7 +28,7 @@ func (s *sharedRequests) intern(pod *PodInfo) {
 	if pod.requests.Load() != nil {
 		return
 	}
-	calculated := podRequests{PodResource: calculateResource(pod.Pod)}
+	calculated := podRequests{PodResource: calculateResource(pod.GetPod())}
 	vector, ok := calculated.Resource.(*Resource)
 	if !ok || len(vector.ScalarResources) > 0 {
 		pod.requests.CompareAndSwap(nil, &calculated)

@@ -24,8 +24,10 @@ func (s *Scheduler) addAllEventHandlers() error {
 	}
 	core := s.options.Informers.Core().V1()
 	errs := []error{
-		s.addHandler(fwk.Pod, core.Pods().Informer(), typedHandler(s.podAdded, s.podUpdated, s.podDeleted)),
-		s.addHandler(fwk.Node, core.Nodes().Informer(), typedHandler(s.nodeAdded, s.nodeUpdated, s.nodeDeleted)),
+		s.addHandler(fwk.Pod, core.Pods().Informer(), podHandler{clientcache.ResourceEventHandlerFuncs{
+			AddFunc: s.podAdded, UpdateFunc: s.podUpdated, DeleteFunc: s.podDeleted,
+		}}),
+		s.addHandler(fwk.Node, core.Nodes().Informer(), nodeHandler(s.nodeAdded, s.nodeUpdated, s.nodeDeleted)),
 	}
 	known := sets.New(fwk.WildCard, fwk.Pod)
 	for _, row := range framework.Resources() {
@@ -121,18 +123,18 @@ func (s *Scheduler) startTimer(event fwk.ClusterEvent) (stop func()) {
 	return func() { s.options.Observers.Scheduler.EventHandled(event, s.clock.Since(started)) }
 }
 
-// typedHandler returns an informer's handler that calls typed functions. Objects of another type do not reach them;
+// nodeHandler returns an informer's handler that calls typed functions. Objects of another type do not reach them;
 // deletions are passed as they come, because the last state of the object may have been missed.
-func typedHandler[T v1.Pod | v1.Node](added func(*T), updated func(old, new *T), deleted func(any)) clientcache.ResourceEventHandler {
+func nodeHandler(added func(*v1.Node), updated func(old, new *v1.Node), deleted func(any)) clientcache.ResourceEventHandler {
 	return clientcache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) {
-			if typed, ok := object.(*T); ok {
+			if typed, ok := object.(*v1.Node); ok {
 				added(typed)
 			}
 		},
 		UpdateFunc: func(old, new any) {
-			oldTyped, okOld := old.(*T)
-			newTyped, okNew := new.(*T)
+			oldTyped, okOld := old.(*v1.Node)
+			newTyped, okNew := new.(*v1.Node)
 			if okOld && okNew {
 				updated(oldTyped, newTyped)
 			}

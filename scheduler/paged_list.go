@@ -25,7 +25,7 @@ const pageSize = 500
 // the same time. A pagedSource reads pages instead, and trims the objects of each before it reads the next.
 type pagedSource struct {
 	client clientset.Interface
-	// page lists objects, each in memory of its own, so that none of them keeps the others.
+	// page lists objects and trims them, each in memory of its own, so that none of them keeps the others.
 	page  func(context.Context, metav1.ListOptions) ([]apiruntime.Object, metav1.ListInterface, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	// trim removes of an object what is not needed. Objects of a list pass through it twice, those of a watch once.
@@ -58,11 +58,6 @@ func (p pagedSource) list(ctx context.Context, asked metav1.ListOptions) (apirun
 		if err != nil {
 			return nil, err
 		}
-		for _, object := range objects {
-			if _, err := p.trim(object); err != nil {
-				return nil, fmt.Errorf("trimming a listed object: %w", err)
-			}
-		}
 		all.Items = append(all.Items, objects...)
 		all.ResourceVersion = meta.GetResourceVersion()
 		if options.Continue = meta.GetContinue(); options.Continue == "" {
@@ -71,15 +66,23 @@ func (p pagedSource) list(ctx context.Context, asked metav1.ListOptions) (apirun
 	}
 }
 
-// ownCopies returns shallow copies of the objects of a list.
-func ownCopies[T any, P interface {
+// trimmedCopies trims the objects of a list. Each is in memory of its own.
+func trimmedCopies[T any, P interface {
 	*T
 	apiruntime.Object
-}](items []T) []apiruntime.Object {
+}](items []T, trim clientcache.TransformFunc) ([]apiruntime.Object, error) {
 	objects := make([]apiruntime.Object, len(items))
 	for i := range items {
-		object := items[i]
-		objects[i] = P(&object)
+		inList := P(&items[i])
+		trimmed, err := trim(inList)
+		if err != nil {
+			return nil, fmt.Errorf("trimming a listed object: %w", err)
+		}
+		if trimmed == any(inList) {
+			object := items[i]
+			trimmed = P(&object)
+		}
+		objects[i] = trimmed.(apiruntime.Object)
 	}
-	return objects
+	return objects, nil
 }

@@ -24,26 +24,32 @@ func (s *Scheduler) responsible(pod *v1.Pod) bool {
 	return ok
 }
 
-func (s *Scheduler) podAdded(pod *v1.Pod) {
+func (s *Scheduler) podAdded(object any) {
+	pod, ok := storedPodOf(object)
 	switch {
-	case assigned(pod):
+	case !ok:
+	case assigned(pod.Pod):
 		s.addToCache(pod)
-	case s.responsible(pod):
+	case s.responsible(pod.Pod):
 		defer s.startTimer(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Add})()
-		s.queue.Add(pod)
+		s.queue.Add(pod.Pod)
 	}
 }
 
-func (s *Scheduler) podUpdated(oldPod, newPod *v1.Pod) {
+func (s *Scheduler) podUpdated(old, new any) {
+	before, okOld := storedPodOf(old)
+	after, okNew := storedPodOf(new)
+	oldPod, newPod := before.Pod, after.Pod
 	switch {
+	case !okOld || !okNew:
 	case oldPod.UID != newPod.UID:
 		// The deletion was missed, and another pod has the name now.
 		s.podDeleted(oldPod)
-		s.podAdded(newPod)
+		s.podAdded(new)
 	case assigned(oldPod):
-		s.updateInCache(oldPod, newPod)
+		s.updateInCache(oldPod, after)
 	case assigned(newPod):
-		s.addToCache(newPod)
+		s.addToCache(after)
 		if s.responsible(oldPod) {
 			handled := s.startTimer(fwk.ClusterEvent{Resource: fwk.UnscheduledPod, ActionType: fwk.Delete})
 			s.queue.Delete(oldPod)
@@ -58,7 +64,7 @@ func (s *Scheduler) podUpdated(oldPod, newPod *v1.Pod) {
 }
 
 func (s *Scheduler) podDeleted(object any) {
-	switch object := object.(type) {
+	switch object := fullPod(object).(type) {
 	case *v1.Pod:
 		if assigned(object) {
 			s.removeFromCache(object)
@@ -83,19 +89,23 @@ func (s *Scheduler) podDeleted(object any) {
 	}
 }
 
-func (s *Scheduler) addToCache(pod *v1.Pod) {
+func (s *Scheduler) addToCache(pod storedPod) {
 	event := fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Add}
 	defer s.startTimer(event)()
 	var assumed *v1.Pod
-	if s.isAssumed(pod) {
-		assumed, _ = s.cache.Pod(pod) // which fails only for pods that are not there
+	if s.isAssumed(pod.Pod) {
+		assumed, _ = s.cache.Pod(pod.Pod) // which fails only for pods that are not there
 	}
-	if err := s.cache.AddPod(pod); err != nil {
-		s.options.Logger.Error(err, "Scheduler cache AddPod failed", "pod", klog.KObj(pod))
+	add := s.cache.AddPod
+	if pod.compact != nil {
+		add = func(*v1.Pod) error { return s.cache.AddCompactPod(pod.compact) }
 	}
-	s.queue.Move(event, nil, pod, nil)
+	if err := add(pod.Pod); err != nil {
+		s.options.Logger.Error(err, "Scheduler cache AddPod failed", "pod", klog.KObj(pod.Pod))
+	}
+	s.queue.Move(event, nil, pod.Pod, nil)
 	if assumed != nil {
-		s.corrected(assumed, pod)
+		s.corrected(assumed, pod.Pod)
 	}
 }
 
@@ -115,14 +125,18 @@ func (s *Scheduler) corrected(assumed, bound *v1.Pod) {
 
 // updateInCache takes over a new version of a pod with a node. The observer is told of the update as a whole in
 // addition to the events that it consists of.
-func (s *Scheduler) updateInCache(oldPod, newPod *v1.Pod) {
+func (s *Scheduler) updateInCache(oldPod *v1.Pod, newPod storedPod) {
 	defer s.startTimer(fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Update})()
-	if err := s.cache.UpdatePod(oldPod, newPod); err != nil {
-		s.options.Logger.Error(err, "Scheduler cache UpdatePod failed", "pod", klog.KObj(newPod))
+	update := s.cache.UpdatePod
+	if newPod.compact != nil {
+		update = func(oldPod, _ *v1.Pod) error { return s.cache.UpdateCompactPod(oldPod, newPod.compact) }
 	}
-	for _, event := range framework.PodEvents(oldPod, newPod, false) {
+	if err := update(oldPod, newPod.Pod); err != nil {
+		s.options.Logger.Error(err, "Scheduler cache UpdatePod failed", "pod", klog.KObj(newPod.Pod))
+	}
+	for _, event := range framework.PodEvents(oldPod, newPod.Pod, false) {
 		handled := s.startTimer(event)
-		s.queue.Move(event, oldPod, newPod, nil)
+		s.queue.Move(event, oldPod, newPod.Pod, nil)
 		handled()
 	}
 }

@@ -10,9 +10,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// trim is a transform of an informer. It removes from objects what the scheduler does not read.
+// trim is a transform of an informer. It removes from objects what the scheduler does not read, and makes pods that have a
+// node compact.
 func (s *sharedValues) trim(object any) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,7 +23,7 @@ func (s *sharedValues) trim(object any) (any, error) {
 	case *v1.Pod:
 		object.ManagedFields = nil
 		if assigned(object) {
-			s.trimAssigned(object)
+			return s.compacted(object), nil
 		}
 	case *v1.Node:
 		object.ManagedFields = nil
@@ -42,9 +45,27 @@ func identityAlone(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion}
 }
 
-// trimAssigned keeps of a pod that has a node its identity, what it takes of the node, what other pods' affinity and
+// compacted keeps of a pod that has a node its identity, what it takes of the node, what other pods' affinity and
 // spreading look at, and whether and when it may be evicted.
-func (s *sharedValues) trimAssigned(pod *v1.Pod) {
+func (s *sharedValues) compacted(pod *v1.Pod) *framework.CompactPod {
+	compact := &framework.CompactPod{
+		ObjectMeta: trimmedMeta(&pod.ObjectMeta),
+		NodeName:   pod.Spec.NodeName,
+		Affinity:   pod.Spec.Affinity,
+		Volumes:    trimmedVolumes(pod.Spec.Volumes),
+		Spec:       s.trimmedSpec(&pod.Spec),
+		StartTime:  pod.Status.StartTime,
+		Status:     s.trimmedStatus(&pod.Status),
+	}
+	s.shareText(&compact.Namespace)
+	s.shareLabels(&compact.Labels)
+	s.shareOwners(&compact.OwnerReferences)
+	s.shareText(&compact.NodeName)
+	s.shareAffinity(&compact.Affinity)
+	return compact
+}
+
+func trimmedMeta(pod *metav1.ObjectMeta) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{
 		Name:                       pod.Name,
 		Namespace:                  pod.Namespace,
@@ -58,12 +79,7 @@ func (s *sharedValues) trimAssigned(pod *v1.Pod) {
 		OwnerReferences:            pod.OwnerReferences,
 	}
 	packTexts(&meta)
-	s.shareText(&meta.Namespace)
-	s.shareLabels(&meta.Labels)
-	s.shareOwners(&meta.OwnerReferences)
-	pod.ObjectMeta = meta
-	pod.Spec = s.trimmedSpec(&pod.Spec)
-	pod.Status = s.trimmedStatus(&pod.Status)
+	return meta
 }
 
 // packTexts puts what no two pods have in common into one piece of memory, which takes less than three.
@@ -73,10 +89,9 @@ func packTexts(meta *metav1.ObjectMeta) {
 	meta.Name, meta.UID, meta.ResourceVersion = packed[:name], types.UID(packed[name:name+uid]), packed[name+uid:]
 }
 
-func (s *sharedValues) trimmedSpec(spec *v1.PodSpec) v1.PodSpec {
-	own := v1.PodSpec{NodeName: spec.NodeName, Affinity: spec.Affinity, Volumes: trimmedVolumes(spec.Volumes)}
-	s.shareText(&own.NodeName)
-	s.shareAffinity(&own.Affinity)
+// trimmedSpec returns what is kept of a spec but for the node, the affinity and the volumes, which differ among pods that are
+// otherwise alike.
+func (s *sharedValues) trimmedSpec(spec *v1.PodSpec) *v1.PodSpec {
 	shared := &v1.PodSpec{
 		InitContainers:            trimmedContainers(spec.InitContainers),
 		Containers:                trimmedContainers(spec.Containers),
@@ -103,9 +118,7 @@ func (s *sharedValues) trimmedSpec(spec *v1.PodSpec) v1.PodSpec {
 	if !known {
 		s.shareParts(shared)
 	}
-	trimmed := *shared
-	trimmed.NodeName, trimmed.Affinity, trimmed.Volumes = own.NodeName, own.Affinity, own.Volumes
-	return trimmed
+	return shared
 }
 
 // shareParts shares what specs have in common that are not the same as a whole.
@@ -156,31 +169,33 @@ func trimmedVolumes(volumes []v1.Volume) []v1.Volume {
 	return slices.Clip(trimmed)
 }
 
-func (s *sharedValues) trimmedStatus(status *v1.PodStatus) v1.PodStatus {
+// trimmedStatus returns what is kept of a status but for the start time. That of a pod with conditions or claims is its own;
+// what it has in common with others is shared all the same.
+func (s *sharedValues) trimmedStatus(status *v1.PodStatus) *v1.PodStatus {
 	shared := &v1.PodStatus{
+		Phase:                 status.Phase,
+		NominatedNodeName:     status.NominatedNodeName,
 		ContainerStatuses:     trimmedContainerStatuses(status.ContainerStatuses),
 		InitContainerStatuses: trimmedContainerStatuses(status.InitContainerStatuses),
 		AllocatedResources:    status.AllocatedResources,
 		Resources:             status.Resources,
 	}
-	if shared.Size() > 0 && !hasEmptyLists(shared) {
+	if !hasEmptyLists(shared) {
 		if key, ok := s.encode(shared); ok {
 			shared, _ = s.statuses.share(key, shared)
 		}
 	}
-	trimmed := *shared
-	trimmed.Phase = status.Phase
-	trimmed.Conditions = trimmedConditions(status.Conditions)
-	trimmed.NominatedNodeName = status.NominatedNodeName
-	trimmed.StartTime = status.StartTime
-	trimmed.ResourceClaimStatuses = status.ResourceClaimStatuses
-	trimmed.ExtendedResourceClaimStatus = status.ExtendedResourceClaimStatus
-	trimmed.NodeAllocatableResourceClaimStatuses = status.NodeAllocatableResourceClaimStatuses
-	phase := string(status.Phase)
-	s.shareText(&phase)
-	trimmed.Phase = v1.PodPhase(phase)
-	s.shareText(&trimmed.NominatedNodeName)
-	return trimmed
+	conditions := trimmedConditions(status.Conditions)
+	if len(conditions)+len(status.ResourceClaimStatuses)+len(status.NodeAllocatableResourceClaimStatuses) == 0 &&
+		status.ExtendedResourceClaimStatus == nil {
+		return shared
+	}
+	own := *shared
+	own.Conditions = conditions
+	own.ResourceClaimStatuses = status.ResourceClaimStatuses
+	own.ExtendedResourceClaimStatus = status.ExtendedResourceClaimStatus
+	own.NodeAllocatableResourceClaimStatuses = status.NodeAllocatableResourceClaimStatuses
+	return &own
 }
 
 // trimmedContainerStatuses returns copies with the resources that were given to containers, which for as long as a container

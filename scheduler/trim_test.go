@@ -105,6 +105,9 @@ func shrunk(t *testing.T, shared *sharedValues, object any) any {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if compact, ok := result.(*framework.CompactPod); ok {
+		return compact.Pod()
+	}
 	return result
 }
 
@@ -254,12 +257,12 @@ func TestPodsAlikeShareMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfAnAssignedPod measures what a further pod of a deployment takes, decoded as from a server: the 1,280 bytes of
-// a pod without anything, and 96 for what tells it from others.
+// TestMemoryOfAnAssignedPod measures what a further pod of a deployment takes, decoded as from a server: the 352 bytes of
+// a compact pod, and 96 for what tells it from others.
 func TestMemoryOfAnAssignedPod(t *testing.T) {
 	const count = 10_000
 	shared := &sharedValues{}
-	pods := make([]*v1.Pod, count)
+	pods := make([]any, count)
 	before := heapInUse()
 	for i := range pods {
 		whole := wholePod()
@@ -276,10 +279,10 @@ func TestMemoryOfAnAssignedPod(t *testing.T) {
 		if err := pod.Unmarshal(data); err != nil {
 			t.Fatal(err)
 		}
-		pods[i] = shrunk(t, shared, pod).(*v1.Pod)
+		pods[i] = shared.compacted(pod)
 	}
-	if got := (heapInUse() - before) / count; got > 1_384 {
-		t.Errorf("a pod takes %d bytes, want 1,384 at most", got)
+	if got := (heapInUse() - before) / count; got > 456 {
+		t.Errorf("a pod takes %d bytes, want 456 at most", got)
 	}
 	runtime.KeepAlive(pods)
 }

@@ -163,6 +163,9 @@ func (t *nodeTable) useOf(node fwk.NodeInfo, limits []driverLimit) *nodeUse {
 	use := &nodeUse{}
 	c := &counter{plugin: t.plugin, logger: klog.Logger{}, hasCSINode: true, consulted: &t.consulted}
 	for _, pod := range framework.View(node).Pods() {
+		if len(framework.ViewPod(pod).Volumes()) == 0 {
+			continue
+		}
 		if err := c.add(pod.GetPod(), true, t.taken); err != nil {
 			use.failure = fwk.AsStatus(err)
 			break

@@ -86,7 +86,7 @@ func (r *rules) count(c *constraint, nodeInfo fwk.NodeInfo) int64 {
 	}
 	var count int64
 	for _, info := range framework.View(nodeInfo).Pods() {
-		other := info.GetPod()
+		other := framework.ViewPod(info).Meta()
 		if other.Namespace == r.namespace && other.DeletionTimestamp == nil && c.selector.Matches(labels.Set(other.Labels)) {
 			count++
 		}

@@ -89,7 +89,7 @@ func (k *dryRunCache) invalidate(nodes framework.IndexedSnapshot, budgets []*pol
 // starting now, which later is after others that are only about to.
 func orderIsStable(node fwk.NodeInfo, now time.Time) bool {
 	return !slices.ContainsFunc(framework.View(node).Pods(), func(info fwk.PodInfo) bool {
-		started := info.GetPod().Status.StartTime
+		started := framework.ViewPod(info).StartTime()
 		return started != nil && !started.Time.Before(now)
 	})
 }

@@ -125,7 +125,7 @@ func (h *DefaultHooks) PodEligibleToPreemptOthers(_ context.Context, pod *v1.Pod
 
 // canPreempt reports whether a pod on a node may be evicted for another.
 func (h *DefaultHooks) canPreempt(node fwk.NodeInfo, victim fwk.PodInfo, preemptor *v1.Pod) bool {
-	return corev1helpers.PodPriority(victim.GetPod()) < corev1helpers.PodPriority(preemptor) && h.eligible(node, victim, preemptor)
+	return framework.ViewPod(victim).Priority() < corev1helpers.PodPriority(preemptor) && h.eligible(node, victim, preemptor)
 }
 
 func preemptedAndTerminating(pod *v1.Pod) bool {

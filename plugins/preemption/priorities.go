@@ -6,7 +6,6 @@ package preemption
 import (
 	"math"
 
-	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/framework"
@@ -17,7 +16,7 @@ import (
 func lowestPriority(node fwk.NodeInfo) int32 {
 	lowest := int32(math.MaxInt32)
 	for _, pod := range framework.View(node).Pods() {
-		lowest = min(lowest, corev1helpers.PodPriority(pod.GetPod()))
+		lowest = min(lowest, framework.ViewPod(pod).Priority())
 	}
 	return lowest
 }

@@ -85,5 +85,5 @@ func earliestStart(victims *extenderv1.Victims, now time.Time) time.Time {
 			earliest = pod
 		}
 	}
-	return startOf(earliest, now)
+	return startOf(earliest.Status.StartTime, now)
 }

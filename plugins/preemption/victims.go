@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -21,15 +22,26 @@ import (
 // MoreImportantPod reports whether a is to be evicted only after b: it has a higher priority or, with the same, has been
 // running for longer. A pod that has not started counts as starting now.
 func MoreImportantPod(a, b *v1.Pod, now time.Time) bool {
-	if ofA, ofB := corev1helpers.PodPriority(a), corev1helpers.PodPriority(b); ofA != ofB {
-		return ofA > ofB
-	}
-	return startOf(a, now).Before(startOf(b, now))
+	return moreImportant(corev1helpers.PodPriority(a), corev1helpers.PodPriority(b), a.Status.StartTime, b.Status.StartTime, now)
 }
 
-func startOf(pod *v1.Pod, now time.Time) time.Time {
-	if pod.Status.StartTime != nil {
-		return pod.Status.StartTime.Time
+// moreImportantInfo is [MoreImportantPod] for pods that may be compact.
+func moreImportantInfo(a, b fwk.PodInfo, now time.Time) bool {
+	ofA, ofB := framework.ViewPod(a), framework.ViewPod(b)
+	return moreImportant(ofA.Priority(), ofB.Priority(), ofA.StartTime(), ofB.StartTime(), now)
+}
+
+func moreImportant(priorityA, priorityB int32, startA, startB *metav1.Time, now time.Time) bool {
+	if priorityA != priorityB {
+		return priorityA > priorityB
+	}
+	return startOf(startA, now).Before(startOf(startB, now))
+}
+
+// startOf returns when a pod was started; now if it was not yet.
+func startOf(start *metav1.Time, now time.Time) time.Time {
+	if start != nil {
+		return start.Time
 	}
 	return now
 }
@@ -84,7 +96,7 @@ func (h *DefaultHooks) byImportance() func(a, b fwk.PodInfo) int {
 	moreImportant := h.moreImportant
 	if moreImportant == nil {
 		now := h.clock.Now()
-		moreImportant = func(a, b fwk.PodInfo) bool { return MoreImportantPod(a.GetPod(), b.GetPod(), now) }
+		moreImportant = func(a, b fwk.PodInfo) bool { return moreImportantInfo(a, b, now) }
 	}
 	exhaustive := isExhaustive(h.handle)
 	return func(a, b fwk.PodInfo) int {

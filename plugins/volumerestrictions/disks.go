@@ -23,15 +23,15 @@ func hasRestrictedDisk(pod *v1.Pod) bool {
 	return false
 }
 
-// disksConflict reports whether two pods have a disk in common that one node can't give to both.
-func disksConflict(a, b *v1.Pod) bool {
-	for i := range a.Spec.Volumes {
-		disk := &a.Spec.Volumes[i].VolumeSource
+// disksConflict reports whether the volumes of two pods have a disk in common that one node can't give to both.
+func disksConflict(a, b []v1.Volume) bool {
+	for i := range a {
+		disk := &a[i].VolumeSource
 		if !isRestricted(disk) {
 			continue
 		}
-		for j := range b.Spec.Volumes {
-			if conflict(disk, &b.Spec.Volumes[j].VolumeSource) {
+		for j := range b {
+			if conflict(disk, &b[j].VolumeSource) {
 				return true
 			}
 		}

@@ -43,7 +43,7 @@ func afterPodDeleted(_ klog.Logger, pod *v1.Pod, deleted, _ *v1.Pod) (fwk.Queuei
 	if deleted == nil {
 		return fwk.Queue, nil
 	}
-	if disksConflict(pod, deleted) || deleted.Namespace == pod.Namespace && shareClaim(pod, deleted) {
+	if disksConflict(pod.Spec.Volumes, deleted.Spec.Volumes) || deleted.Namespace == pod.Namespace && shareClaim(pod, deleted) {
 		return fwk.Queue, nil
 	}
 	return fwk.QueueSkip, nil

@@ -105,7 +105,7 @@ func countUses(state fwk.CycleState, other fwk.PodInfo, sign int) *fwk.Status {
 func (pl *plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodeInfo fwk.NodeInfo) *fwk.Status {
 	if hasRestrictedDisk(pod) {
 		for _, other := range framework.View(nodeInfo).Pods() {
-			if disksConflict(pod, other.GetPod()) {
+			if disksConflict(pod.Spec.Volumes, framework.ViewPod(other).Volumes()) {
 				return fwk.NewStatus(fwk.Unschedulable, reasonDiskConflict)
 			}
 		}

@@ -8,9 +8,11 @@ import (
 	"maps"
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/framework"
 )
 
 // LabelSet is the pods of a namespace that are alike to every selector: they have the same labels, and all or none of them
@@ -106,7 +108,7 @@ func (p *PodIndex) setNode(index int, pods []fwk.PodInfo) {
 			entry.set = p.gone[at].set
 			p.gone = removeAt(p.gone, at)
 		} else {
-			entry.set = p.labelSetOf(info.GetPod())
+			entry.set = p.labelSetOf(framework.ViewPod(info).Meta())
 			p.came = append(p.came, entry.set)
 		}
 		if i < len(known) {
@@ -160,7 +162,7 @@ func (p *PodIndex) change(set *LabelSet, node, delta int32) {
 }
 
 // labelSetOf returns the label set of a pod, which may be a new one without pods.
-func (p *PodIndex) labelSetOf(pod *v1.Pod) *LabelSet {
+func (p *PodIndex) labelSetOf(pod *metav1.ObjectMeta) *LabelSet {
 	terminating := pod.DeletionTimestamp != nil
 	hash := maphash.String(p.seed, pod.Namespace)
 	for name, value := range pod.Labels {

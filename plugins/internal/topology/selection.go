@@ -240,7 +240,7 @@ func (s *Selection) walk() {
 
 func (s *Selection) countOn(info fwk.NodeInfo) (count int64) {
 	for _, other := range framework.View(info).Pods() {
-		if pod := other.GetPod(); s.Matches(pod.Namespace, pod.Labels, pod.DeletionTimestamp != nil) {
+		if pod := framework.ViewPod(other).Meta(); s.Matches(pod.Namespace, pod.Labels, pod.DeletionTimestamp != nil) {
 			count++
 		}
 	}
