@@ -47,6 +47,7 @@ func layers() []layer {
 		{folder: "internal/randomcluster", may: belowInspect},
 		{folder: "plugintest", may: append([]string{"plugintest/objects"}, belowInspect...)},
 		{folder: "simulate", may: append([]string{"internal/apihttp", "internal/fuzzlimit", "internal/informer", "internal/tasks", "internal/volumes"}, belowSimulate...)},
+		{folder: "internal/knownbugs", may: append([]string{"plugintest/objects"}, belowSimulate...)},
 		{folder: "scheduler/metrics", may: belowSimulate},
 		{folder: "scheduler/extender", may: []string{"profiles", "framework"}},
 		{folder: "scheduler", may: belowScheduler},
