@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podresource "k8s.io/component-helpers/resource"
 
 	"github.com/rouse-scheduler/rouse/framework"
@@ -58,7 +59,8 @@ func (v *view) enlarge(node *v1.Node) (with []string) {
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		amount := framework.AmountOf(framework.NewResource(asked), name)
 		if amount > framework.AmountOf(offered, name) {
-			node.Status.Allocatable[name], node.Status.Capacity[name] = asked[name], asked[name]
+			setAmount(&node.Status.Allocatable, name, asked[name])
+			setAmount(&node.Status.Capacity, name, asked[name])
 			with = append(with, inspect.Amount(string(name), amount)+" "+string(name))
 		}
 	}
@@ -84,7 +86,7 @@ func (v *view) relabel(node *v1.Node, blockers []inspect.Blocker) (with []string
 					if node.Labels[c.Key] == c.Value {
 						continue
 					}
-					node.Labels[c.Key] = c.Value
+					metav1.SetMetaDataLabel(&node.ObjectMeta, c.Key, c.Value)
 					with = append(with, fmt.Sprintf("label %s=%s", c.Key, c.Value))
 				case inspect.ChangeRemoveLabel:
 					delete(node.Labels, c.Key)

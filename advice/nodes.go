@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	ndf "k8s.io/component-helpers/nodedeclaredfeatures"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -180,6 +181,10 @@ func (l *labelChanges) require(expression v1.NodeSelectorRequirement) {
 	if matches(l.node, v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{expression}}) {
 		return
 	}
+	if len(expression.Values) == 0 && expression.Operator != v1.NodeSelectorOpExists && expression.Operator != v1.NodeSelectorOpDoesNotExist {
+		l.impossible = true
+		return
+	}
 	switch expression.Operator {
 	case v1.NodeSelectorOpIn:
 		l.set(expression.Key, expression.Values[0])
@@ -221,11 +226,7 @@ func (l *labelChanges) set(key, value string) {
 		Change: ofNode(inspect.ChangeSetLabel, l.node.Name, key, value, fmt.Sprintf(verb, key, value, l.node.Name)),
 		rank:   rankOfLabel,
 		apply: editNode(l.node.Name, func(node *v1.Node) {
-			node.Labels = maps.Clone(node.Labels)
-			if node.Labels == nil {
-				node.Labels = map[string]string{}
-			}
-			node.Labels[key] = value
+			metav1.SetMetaDataLabel(&node.ObjectMeta, key, value)
 		}),
 	})
 }

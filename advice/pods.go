@@ -34,7 +34,7 @@ func (v *view) end(pod *v1.Pod) *change {
 	rank := rankOfEnd
 	switch {
 	case pod.DeletionTimestamp != nil:
-		text, rank = fmt.Sprintf("wait until pod %s/%s, which is being deleted, has ended", pod.Namespace, pod.Name), rankOfPod
+		text, rank = fmt.Sprintf("wait until pod %s/%s on %s, which is being deleted, has ended", pod.Namespace, pod.Name, pod.Spec.NodeName), rankOfPod
 	case pod.Spec.NodeName == "":
 		text += fmt.Sprintf(", which waits for node %s", pod.Status.NominatedNodeName)
 	default:
@@ -264,6 +264,9 @@ func (v *view) hasMatching(term *fwk.AffinityTerm, node *v1.Node) bool {
 
 // startMatching starts one pod on a node that matches all affinity terms of the pod, if one can.
 func (v *view) startMatching(node *v1.Node) fix {
+	if v.pod.Spec.Affinity == nil || v.pod.Spec.Affinity.PodAffinity == nil { // the profile asks for it
+		return nil
+	}
 	set, namespace := labels.Set{}, v.pod.Namespace
 	for _, term := range v.pod.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
 		if len(term.Namespaces) > 0 && !slices.Contains(term.Namespaces, namespace) {
@@ -276,10 +279,10 @@ func (v *view) startMatching(node *v1.Node) fix {
 			set[key] = value
 		}
 		for _, expression := range term.LabelSelector.MatchExpressions {
-			switch expression.Operator {
-			case metav1.LabelSelectorOpIn:
+			switch {
+			case expression.Operator == metav1.LabelSelectorOpIn && len(expression.Values) > 0:
 				set[expression.Key] = expression.Values[0]
-			case metav1.LabelSelectorOpExists:
+			case expression.Operator == metav1.LabelSelectorOpExists:
 				set[expression.Key] = "true"
 			}
 		}

@@ -60,6 +60,42 @@ func podsOfEach(t *testing.T) int {
 	return wanted
 }
 
+// TestIncompleteObjects has objects as people write them by hand: whatever is missing, there is an answer.
+func TestIncompleteObjects(t *testing.T) {
+	for plugin, cause := range causes() {
+		for seed := range uint64(4) {
+			random := &randomCluster{Rand: rand.New(rand.NewPCG(seed, 2))}
+			pod := random.build(cause)
+			for _, node := range random.nodes {
+				node.Labels = [...]map[string]string{nil, node.Labels}[random.IntN(2)]
+				node.Status.Capacity = nil
+				node.Status.Allocatable = [...]v1.ResourceList{nil, node.Status.Allocatable}[random.IntN(2)]
+			}
+			if affinity := pod.Spec.Affinity; affinity != nil && affinity.NodeAffinity != nil {
+				for _, term := range affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+					term.MatchExpressions[0].Values = nil
+				}
+			}
+			cluster, err := whatif.New(t.Context(), whatif.Options{Objects: random.objects, Concurrency: 1})
+			if err != nil {
+				t.Fatal(plugin, seed, err)
+			}
+			found, err := For(t.Context(), cluster, pod, Options{})
+			if err != nil {
+				t.Errorf("%s, seed %d: %v", plugin, seed, err)
+			}
+			for _, suggestion := range found {
+				if suggestion.Node == "" || len(suggestion.Changes) == 0 {
+					t.Errorf("%s, seed %d: suggestion %+v", plugin, seed, suggestion)
+				}
+			}
+			if err := cluster.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // checkAdvice returns how many suggestions there are for the pod of a random cluster, or -1 if it does not wait.
 func checkAdvice(t *testing.T, seed uint64, cause func(*randomCluster, *v1.Pod)) int {
 	random := &randomCluster{Rand: rand.New(rand.NewPCG(seed, 0))}

@@ -116,17 +116,21 @@ func (v *view) free(node *v1.Node, needed amounts) *change {
 		apply: editNode(node.Name, func(node *v1.Node) {
 			for name, amount := range needed {
 				for _, list := range []*v1.ResourceList{&node.Status.Allocatable, &node.Status.Capacity} {
-					if *list == nil {
-						*list = v1.ResourceList{}
-					}
 					more := (*list)[name]
 					more.Add(quantity(name, amount))
-					(*list)[name] = more
+					setAmount(list, name, more)
 				}
 			}
 		}),
 		resized: func(other amounts) *change { return v.free(node, other) },
 	}
+}
+
+func setAmount(list *v1.ResourceList, name v1.ResourceName, amount resource.Quantity) {
+	if *list == nil {
+		*list = v1.ResourceList{}
+	}
+	(*list)[name] = amount
 }
 
 // lowerRequests has the pod ask for so much less. That takes a new pod.

@@ -341,7 +341,12 @@ func (s *search) addExamples(of *solution) error {
 		if err != nil {
 			return err
 		}
-		if fits {
+		ending := !slices.ContainsFunc(pods, func(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil })
+		switch {
+		case fits && ending: // then this is all that has to happen
+			of.changes = instead
+			return nil
+		case fits:
 			with := *c
 			with.Pods = names
 			of.changes[i] = &with

@@ -36,7 +36,11 @@ func (p *program) explainCommand() *cobra.Command {
 		return group(command, args)
 	}
 	explain := p.addExplanation(command)
+	schema := command.Flags().Bool("schema", false, "print the JSON schema of -o json")
 	command.RunE = func(command *cobra.Command, args []string) error {
+		if *schema {
+			return render.Schema(command.OutOrStdout(), "rouse explain -o json", inspect.Explanation{})
+		}
 		if len(args) == 0 {
 			return command.Help()
 		}
@@ -138,7 +142,17 @@ func (f *scenarioFlags) explain(command *cobra.Command, further []string, namesp
 	}
 	defer cluster.Close()
 	explanation, err := explainer.Explain(nodes)
-	return explanation, withSuggestion(err)
+	if err != nil {
+		return nil, withSuggestion(err)
+	}
+	asked, err := f.replay.program.newWhatIf(command.Context(), cluster.Scheduler().Configuration(), cluster.Objects())
+	if err != nil {
+		explanation.SuggestionsError = err.Error()
+		return explanation, nil
+	}
+	defer asked.Close()
+	advise(command.Context(), asked, explanation, nodes)
+	return explanation, nil
 }
 
 // podOf reads the name of a pod, with or without namespace, which may also have been given by itself.

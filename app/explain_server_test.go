@@ -64,11 +64,11 @@ func TestExplainPodOfScheduler(t *testing.T) {
 		if text, err = ask("shop/web"); err != nil {
 			return false, err.Error()
 		}
-		return strings.HasPrefix(text, "Pod shop/web waits for an event since 2"), text
+		return strings.HasPrefix(text, "Pod shop/web waits for an event: "), text
 	})
 	for _, want := range []string{
 		"  NodeResourcesFit      1  Insufficient cpu\n",
-		"  NodeResourcesFit  if its hint returns Queue  AssignedPodDelete ",
+		"  NodeResourcesFit  a pod on a node ends or asks for less; ",
 		"  n1  1 blocker\n    NodeResourcesFit  cpu: asks 8, free 2 of 10\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -84,7 +84,7 @@ func TestExplainPodOfScheduler(t *testing.T) {
 		t.Errorf("explanation %s", inJSON)
 	}
 	for pod, want := range map[string]string{
-		"shop/db":     "Pod shop/db is on node n1 since 2026-01-01T09:30:00Z; it is 2",
+		"shop/db":     "Pod shop/db is on node n1.\nSince 2026-01-01T09:30:00Z; it is 2",
 		"shop/gated":  "\n  SchedulingGates (PreEnqueue)      -  waiting for scheduling gates: [example.com/quota]\n",
 		"shop/others": "\nno profile has the scheduler name another\n",
 	} {
@@ -162,7 +162,7 @@ func TestExplainPodAsksAsKubectlWould(t *testing.T) {
 		{"web", "--insecure-skip-tls-verify", "--server", server.URL + "/proxy/"},
 	} {
 		text, err := explainPod(t, args...)
-		if want := "Pod shop/web is on node n1; it is 2026-01-01T00:00:00Z now.\n"; err != nil || text != want {
+		if want := "Pod shop/web is on node n1.\nIt is 2026-01-01T00:00:00Z now.\n"; err != nil || text != want {
 			t.Errorf("%v: %v, %q", args, err, text)
 		}
 	}

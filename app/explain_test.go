@@ -20,6 +20,7 @@ type documentedExplanation struct {
 	Name          string   `json:"name"`
 	SchedulerName string   `json:"schedulerName"`
 	NominatedNode string   `json:"nominatedNode"`
+	Victims       []string `json:"victims"`
 	Terminating   bool     `json:"terminating"`
 	Preempted     bool     `json:"preempted"`
 	PreemptedFor  []string `json:"preemptedFor"`
@@ -70,6 +71,29 @@ type documentedExplanation struct {
 		Things    int       `json:"things"`
 		Obstacles []blocker `json:"obstacles"`
 	} `json:"nodes"`
+
+	Suggestions []struct {
+		Node    string `json:"node"`
+		Changes []struct {
+			Action    string            `json:"action"`
+			Text      string            `json:"text"`
+			Kind      string            `json:"kind"`
+			Namespace string            `json:"namespace"`
+			Name      string            `json:"name"`
+			Key       string            `json:"key"`
+			Value     string            `json:"value"`
+			Amounts   map[string]string `json:"amounts"`
+			Pods      []string          `json:"pods"`
+		} `json:"changes"`
+	} `json:"suggestions"`
+	Scores []struct {
+		Node    string `json:"node"`
+		Total   int64  `json:"total"`
+		Plugins []struct {
+			Plugin string `json:"plugin"`
+			Score  int64  `json:"score"`
+		} `json:"plugins"`
+	} `json:"scores"`
 }
 
 type blocker struct {
@@ -81,16 +105,17 @@ type blocker struct {
 func TestExplainPod(t *testing.T) {
 	text := succeed(t, []string{"explain", "pod", "wants-ssd", "--scenario", scenario(t), "--at", "5s"})
 	for _, want := range []string{
-		"Pod default/wants-ssd waits for an event since 0s after 1 attempt; it is 5s now.\nWithout an event it is tried again at 5m0s.\n",
+		"Pod default/wants-ssd waits for an event: the only node does not take it.\nSince 0s, after 1 attempt; it is 5s now. Without an event it is tried again at 5m0s.\n",
+		"This would let it be scheduled\n\n  - set the label disk=ssd on n1\n",
 		"  NodeAffinity      1  node(s) didn't match Pod's node affinity/selector\n",
-		"  NodeAffinity  if its hint returns Queue  NodeAdd NodeUpdateNodeLabel\n",
+		"  NodeAffinity  a node is added or gets other labels\n",
 		"  n1  1 blocker\n    NodeAffinity  node selector disk=ssd: the node has hdd\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text does not contain %q:\n%s", want, text)
 		}
 	}
-	atTheEnd := "Pod default/wants-ssd is on node n1 since 10s after 2 attempts, the last one because of NodeUpdateNodeLabel; it is 10s now.\n"
+	atTheEnd := "Pod default/wants-ssd is on node n1.\nSince 10s, after 2 attempts, the last one because of NodeUpdateNodeLabel; it is 10s now.\n\nThe best nodes, if it were placed now"
 	if text := succeed(t, []string{"explain", "pod", "default/wants-ssd", "--scenario", scenario(t)}); !strings.HasPrefix(text, atTheEnd) {
 		t.Errorf("at the end:\n%s\nwant\n%s", text, atTheEnd)
 	}
@@ -136,7 +161,7 @@ func TestExplainTakesSeveralPaths(t *testing.T) {
 	command.SetIn(strings.NewReader(labelWakesPod))
 	command.SetContext(t.Context())
 	command.SetArgs([]string{"explain", "pod", "plain", "--scenario", "-"})
-	if code := app.Run(command); code != 0 || !strings.HasPrefix(stdout.String(), "Pod default/plain is on node n1 since 0s") {
+	if code := app.Run(command); code != 0 || !strings.HasPrefix(stdout.String(), "Pod default/plain is on node n1.\nSince 0s") {
 		t.Errorf("standard input: exit code %d, %s%s", code, stdout.String(), stderr.String())
 	}
 }

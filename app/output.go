@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	"k8s.io/klog/v2"
 
 	"github.com/rouse-scheduler/rouse/internal/render"
 )
@@ -97,13 +98,13 @@ func styleFor(w io.Writer) render.Style {
 		if err != nil || columns < 0 {
 			columns = 0
 		}
-		return render.Style{Width: columns}
+		return render.Style{Width: columns, Verbose: klog.V(1).Enabled()}
 	}
 	width, _, err := term.GetSize(int(w.(*os.File).Fd()))
 	if err != nil || width <= 0 {
 		width = 80
 	}
-	return render.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", Width: width}
+	return render.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", Width: width, Verbose: klog.V(1).Enabled()}
 }
 
 // complete offers values for a flag to the shell.

@@ -24,6 +24,8 @@ type Explanation struct {
 	Node string `json:"node"`
 	// NominatedNode is the node for which the pod is nominated; empty if there is none, or the pod has a node.
 	NominatedNode string `json:"nominatedNode"`
+	// Victims are the pods on that node that were preempted for the pod and have not ended yet, as namespace/name.
+	Victims []string `json:"victims"`
 	// Terminating reports whether the pod is being deleted, Preempted whether preemption chose it as a victim;
 	// PreemptedFor are the pods of higher priority that are nominated for its node, as namespace/name.
 	Terminating  bool     `json:"terminating"`
@@ -67,6 +69,27 @@ type Explanation struct {
 	AllNodes   int            `json:"allNodes"`
 	Everywhere []Blocker      `json:"everywhere"`
 	Nodes      []NodeBlockers `json:"nodes"`
+
+	// Suggestions are the smallest changes with which a node would take a waiting pod, each verified on a fork of the cluster. They
+	// come from package advice, and SuggestionsError says why there are none if they could not be looked for.
+	Suggestions      []Suggestion `json:"suggestions"`
+	SuggestionsError string       `json:"suggestionsError,omitempty"`
+	// Scores are those of the best nodes for a pod that has one, if it were to be placed now, the best first.
+	Scores []NodeScore `json:"scores"`
+}
+
+// NodeScore is how good a node is for a pod.
+type NodeScore struct {
+	Node  string `json:"node"`
+	Total int64  `json:"total"`
+	// Plugins have the score of each plugin, from 0 to 100, times its weight.
+	Plugins []PluginScore `json:"plugins"`
+}
+
+// PluginScore is the weighted score of a plugin.
+type PluginScore struct {
+	Plugin string `json:"plugin"`
+	Score  int64  `json:"score"`
 }
 
 // Rejection is the rejection of a pod by a plugin.

@@ -36,6 +36,6 @@ func explainFinished(pod *v1.Pod, at string) *Explanation {
 		Namespace: pod.Namespace, Name: pod.Name, SchedulerName: pod.Spec.SchedulerName, At: at,
 		Pool: simulate.PoolDeleted, Node: pod.Spec.NodeName, Phase: string(pod.Status.Phase), Message: pod.Status.Message,
 		PreemptedFor: []string{}, PendingPermitPlugins: []string{}, RejectedBy: []Rejection{}, RequeueEvents: []PluginEvents{}, RecentEvents: []RecentEvent{},
-		Everywhere: []Blocker{}, Nodes: []NodeBlockers{},
+		Everywhere: []Blocker{}, Nodes: []NodeBlockers{}, Victims: []string{}, Suggestions: []Suggestion{}, Scores: []NodeScore{},
 	}
 }

@@ -109,7 +109,11 @@ func (d *describer) blocker(rejection nodeRejection) Blocker {
 		blocker.Reason = status.Message()
 	}
 	if details := d.details[blocker.Plugin]; details != nil && status.IsRejected() {
-		blocker.Details = append(blocker.Details, details(d.about.with(rejection), rejection.node, status.Reasons())...)
+		for _, detail := range details(d.about.with(rejection), rejection.node, status.Reasons()) {
+			if !slices.Contains(blocker.Details, detail) { // as where two constraints lack the same label
+				blocker.Details = append(blocker.Details, detail)
+			}
+		}
 	}
 	if len(rejection.nominated) > 0 {
 		names := make([]string, len(rejection.nominated))

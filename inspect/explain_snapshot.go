@@ -58,7 +58,7 @@ func (s *podSnapshot) explain(nodes int) *Explanation {
 		Pool: s.state.Pool, Node: s.state.Node, PendingPermitPlugins: []string{},
 		Attempts: s.state.Attempts, Message: s.state.Message, WokenBy: s.state.WokenBy,
 		PreemptedFor: []string{}, RejectedBy: []Rejection{}, RequeueEvents: []PluginEvents{}, RecentEvents: append([]RecentEvent{}, s.history.events...),
-		Everywhere: []Blocker{}, Nodes: []NodeBlockers{},
+		Everywhere: []Blocker{}, Nodes: []NodeBlockers{}, Victims: []string{}, Suggestions: []Suggestion{}, Scores: []NodeScore{},
 	}
 	if view.Pool == simulate.PoolBound {
 		view.Since = s.state.BoundAt
@@ -133,7 +133,24 @@ func (s *podSnapshot) setWait(view *Explanation, profile *runtime.Framework, nod
 		view.ProbeError = err.Error()
 		return
 	}
+	view.setVictims(s.pod, infos)
 	s.setNodes(view, built, infos, nodes)
+}
+
+// setVictims sets which pods on the nominated node are ending and are less important, which is what preemption leaves.
+func (e *Explanation) setVictims(pod *v1.Pod, nodes []fwk.NodeInfo) {
+	for _, node := range nodes {
+		if e.NominatedNode == "" || node.Node().Name != e.NominatedNode {
+			continue
+		}
+		for _, other := range node.GetPods() {
+			victim := other.GetPod()
+			if victim.DeletionTimestamp != nil && corev1helpers.PodPriority(victim) < corev1helpers.PodPriority(pod) {
+				e.Victims = append(e.Victims, podName(victim))
+			}
+		}
+	}
+	slices.Sort(e.Victims)
 }
 
 // preEnqueueRejection calls the PreEnqueue plugin that rejects the pod once more for its reasons, if it can be called.

@@ -14,6 +14,8 @@ type Style struct {
 	Color bool
 	// Width is the width of the terminal in columns. Wide views fold to it; zero never folds.
 	Width int
+	// Verbose adds what only those who know the scheduler need, such as the labels of events.
+	Verbose bool
 }
 
 // color is an ANSI "select graphic rendition" parameter.
