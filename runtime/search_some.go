@@ -88,6 +88,11 @@ func (s *cachedSearch) chooseBestFirst(options SearchOptions) (choice Choice, fa
 	} else if nodeIndex >= 0 {
 		return Choice{Node: s.nameAt(nodeIndex), Feasible: feasible}, nil
 	}
+	if !known && options.Limit > 0 {
+		if choice, failure = s.bestWithinReach(scores, others, options); failure != nil || choice.Node != "" {
+			return choice, failure
+		}
+	}
 	var nodeIndexes []int
 	perNode := s.filtersPerNode() || len(others.perNode) > 0 || s.cache.plainPreScore
 	if !known && perNode && options.Limit > 0 {
@@ -210,18 +215,10 @@ func (s *cachedSearch) highestStands(scorer *scaledScorer) (bool, *fwk.Status) {
 // bestFirst returns about as many nodes that take the pod as the options say, those with the highest known scores, in the
 // order of node indexes. Among equals it begins with another one each time, so that none goes unseen forever.
 func (s *cachedSearch) bestFirst(scores *scoreCache, options SearchOptions) (found []int, failure *fwk.Status) {
-	const atLeast = 32 // at once
 	bestFirst := scores.tree(s).BestFirst(s.cache.turn)
 	found = s.cache.remaining[:0]
 	for len(found) < options.Limit {
-		part := s.cache.indexes[:0]
-		for len(part) < max(options.Limit-len(found), atLeast) {
-			nodeIndex, ok := bestFirst.Next()
-			if !ok {
-				break
-			}
-			part = append(part, nodeIndex)
-		}
+		part := bestFirst.Append(s.cache.indexes[:0], max(options.Limit-len(found), fewAtOnce))
 		s.cache.indexes = part
 		if len(part) == 0 {
 			break

@@ -4,6 +4,7 @@
 package verdicts
 
 import (
+	stdcmp "cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -61,14 +62,17 @@ func total(random *rand.Rand) int64 {
 	return int64(random.IntN(4))
 }
 
-// BestFirst lists every node with a total once, the highest first, and of equal ones the first from a given node on.
+// BestFirst lists every node with a total once, the highest first, and of equal ones the first from a given node on, whether totals are
+// close together or far apart.
 func TestRanking(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
+	spread := []int64{1, 1, 1000, 1_000_000_000_000}
 	for size := 1; size < 300; size++ {
 		totals := make([]int64, size)
 		var want []int
 		for i := range totals {
 			if totals[i] = total(random); totals[i] != NoTotal {
+				totals[i] *= spread[size%len(spread)]
 				want = append(want, i)
 			}
 		}
@@ -76,18 +80,21 @@ func TestRanking(t *testing.T) {
 		tree.Build(totals)
 		from := random.IntN(size)
 		slices.SortFunc(want, func(a, b int) int {
-			return 10*size*int(totals[b]-totals[a]) + (a-from+size)%size - (b-from+size)%size
+			return stdcmp.Or(stdcmp.Compare(totals[b], totals[a]), (a-from+size)%size-(b-from+size)%size)
 		})
 		bestFirst := tree.BestFirst(from)
 		var got []int
-		for nodeIndex, ok := bestFirst.Next(); ok; nodeIndex, ok = bestFirst.Next() {
-			got = append(got, nodeIndex)
+		for {
+			before := len(got)
+			if got = bestFirst.Append(got, 1+random.IntN(size)); len(got) == before {
+				break
+			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("listed nodes (-want +got):\n%s", diff)
 		}
 	}
-	if _, ok := new(WinnerTree).BestFirst(0).Next(); ok {
+	if got := new(WinnerTree).BestFirst(0).Append(nil, 1); len(got) > 0 {
 		t.Error("an empty tree lists a node")
 	}
 }
@@ -99,8 +106,8 @@ func TestRankingOfEquals(t *testing.T) {
 	for from := range 1000 {
 		bestFirst := tree.BestFirst(from)
 		for i := range 3 {
-			if nodeIndex, _ := bestFirst.Next(); nodeIndex != (from+i)%1000 {
-				t.Fatalf("the list from %d has %d as number %d", from, nodeIndex, i)
+			if got := bestFirst.Append(nil, 1); !slices.Equal(got, []int{(from + i) % 1000}) {
+				t.Fatalf("the list from %d has %v as number %d", from, got, i)
 			}
 		}
 	}
