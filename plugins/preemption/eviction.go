@@ -210,9 +210,13 @@ func (v *evictor) remember(cancelled *v1.Pod) {
 }
 
 // wasCancelled reports whether a pod was taken back since it was assumed. Then it leaves its node without more being done, and
-// must not be deleted: it goes back to the queue.
+// must not be deleted: it goes back to the queue. One that another client has bound meanwhile stays, and must be.
 func (v *evictor) wasCancelled(victim *v1.Pod) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.cancelled[victim.UID] == victim
+	if v.cancelled[victim.UID] != victim {
+		return false
+	}
+	known := v.known(victim)
+	return known == nil || known.Spec.NodeName == ""
 }

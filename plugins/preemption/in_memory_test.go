@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/rouse-scheduler/rouse/plugins/internal/fixture"
 )
 
 const inMemory = "Normal Preempted Preempting: Preempted by pod p on node a (in kube-scheduler memory). [p]"
@@ -106,22 +109,35 @@ func TestPodsOnTheirWayToTheNode(t *testing.T) {
 }
 
 // A pod whose binding was called off counts on its node until its binding cycle has noticed. A preemptor that is tried meanwhile
-// finds it there, and must neither delete it, as it goes back to the queue, nor be held back, as nothing else is to come.
+// finds it there, and must neither delete it, as it goes back to the queue, nor be held back, as nothing else is to come. If
+// another client has bound it, it does not go by itself.
 func TestPodWhoseBindingWasCalledOffIsNotDeleted(t *testing.T) {
-	preemptor, victim := pod("p", 10, "1"), pod("v", 1, "1", on("a"))
-	s := in(t, list{preemptor, node("a", "1"), victim})
-	s.AddWaitingPod(victim, map[string]time.Duration{"Permit": time.Hour})
-	s.OnPermitDecided(victim, func(*fwk.Status) {})
-	for try := range 2 {
-		result, status := s.preempt(t, preemptor)
-		if !status.IsSuccess() || nominated(result) != "a" {
-			t.Errorf("try %d: got status %v %q, nomination %s", try, status.Code(), status.Message(), nominated(result))
-		}
-		if s.evaluator.Preempting(preemptor) {
-			t.Errorf("try %d: the preemptor is held back", try)
-		}
-	}
-	if deleted := s.deleted(); len(deleted) > 0 {
-		t.Errorf("pods %v were deleted", deleted)
+	for _, test := range []struct {
+		name    string
+		known   *v1.Pod // to the informer
+		deleted []string
+	}{
+		{"not bound", pod("v", 1, "1"), nil},
+		{"bound by another client", pod("v", 1, "1", on("a")), []string{"v"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			preemptor, victim := pod("p", 10, "1"), pod("v", 1, "1", on("a"))
+			s := in(t, list{preemptor, node("a", "1"), victim})
+			fixture.Store(t, s.SharedInformerFactory(), test.known)
+			s.AddWaitingPod(victim, map[string]time.Duration{"Permit": time.Hour})
+			s.OnPermitDecided(victim, func(*fwk.Status) {})
+			for try := range 2 {
+				result, status := s.preempt(t, preemptor)
+				if !status.IsSuccess() || nominated(result) != "a" {
+					t.Errorf("try %d: got status %v %q, nomination %s", try, status.Code(), status.Message(), nominated(result))
+				}
+				if s.evaluator.Preempting(preemptor) {
+					t.Errorf("try %d: the preemptor is held back", try)
+				}
+			}
+			if diff := cmp.Diff(test.deleted, s.deleted()); diff != "" {
+				t.Errorf("deleted pods (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
