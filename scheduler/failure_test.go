@@ -335,7 +335,8 @@ func TestNominationsOfPostFilter(t *testing.T) {
 			}
 			f := newFixtureWith(t, bare, plugins...)
 			f.addNodes("n1", "n2")
-			f.park(objects.Pod("a").Requests("cpu", "1").NominatedNode("n1").Build())
+			f.add(objects.Pod("a").Requests("cpu", "1").NominatedNode("n1").Build())
+			f.attempt()
 			if got := f.stored("a").Status.NominatedNodeName; got != test.nominated {
 				t.Errorf("the API says that the pod is nominated for %q, want %q", got, test.nominated)
 			}
@@ -351,6 +352,35 @@ func TestNominationsOfPostFilter(t *testing.T) {
 				t.Errorf("reason %s, want Unschedulable", got)
 			}
 		})
+	}
+}
+
+// No event says that a PostFilter plugin that failed would not do so again. The pod is tried again, but only once its backoff is
+// over.
+func TestPodIsTriedAgainAfterPostFilterFailed(t *testing.T) {
+	calls := 0
+	f := newFixtureWith(t, bare,
+		filters(func(*v1.Pod, fwk.NodeInfo) *fwk.Status { return fwk.NewStatus(fwk.Unschedulable, "full") }),
+		makesRoom(func(fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
+			if calls++; calls > 3 {
+				return nil, fwk.NewStatus(fwk.Unschedulable)
+			}
+			return nil, fwk.AsStatus(errors.New("broken"))
+		}))
+	f.addNodes("n1")
+	f.add(objects.Pod("a").Requests("cpu", "1").Build())
+	for range 60 { // seconds
+		for f.TryScheduleOne(f.ctx) {
+			if calls > 10 {
+				t.Fatal("it is tried again and again")
+			}
+		}
+		f.clock.Step(time.Second)
+		f.Queue().FlushBackoff()
+	}
+	f.wantPool("a", queue.PoolUnschedulable)
+	if calls != 4 {
+		t.Errorf("the pod was tried %d times, want until the plugin no longer fails", calls)
 	}
 }
 

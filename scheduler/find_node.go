@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -289,6 +290,8 @@ func (s *Scheduler) postFilter(ctx context.Context, search *nodeSearch) *failure
 	fit.Diagnosis.PostFilterMsg = status.Message()
 	if status.IsError() {
 		s.options.Logger.Error(status.AsError(), "Running the PostFilter plugins failed", "pod", klog.KObj(search.pod), "plugin", status.Plugin())
+		// No event says that it would not fail again, so that the pod is also tried again after its backoff.
+		s.queue.Activate(s.options.Logger, map[string]*v1.Pod{podKey(search.pod): search.info.Pod})
 	}
 	f := &failure{status: rejected()}
 	if result != nil {

@@ -45,7 +45,11 @@ func TestPodsThatPluginsChangeAreTriedAgain(t *testing.T) {
 			before := pod.DeepCopy()
 			f.add(pod)
 			f.attempt()
-			f.wantPool("p", queue.PoolUnschedulable)
+			if what == "name" || what == "namespace" { // under which preemption fails to find it
+				f.wantPool("p", queue.PoolBackoff)
+			} else {
+				f.wantPool("p", queue.PoolUnschedulable)
+			}
 			if identityOf(pod) != identityOf(before) {
 				t.Errorf("the pod is %+v, want it as it was", pod)
 			}
