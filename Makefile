@@ -19,7 +19,7 @@ MODULES = $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod)) deploy/monitoring
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: advice help build release api test check bench bench-full perf microbench fuzz parity audit cluster prove
+.PHONY: advice help build release api test check bench bench-full perf microbench fuzz parity audit cluster prove storm
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ advice: ## check the suggestions of rouse explain for PODS random pods that each
 
 prove: ## explore every state of small clusters, at most STATES (200000) of each, and find each of a list of errors put in; an hour
 	PROVE=1 STATES=$${STATES:-200000} $(GO) test -count=1 -v -vet=off -timeout 6h -run TestProve ./internal/modelcheck
+
+storm: ## random histories full of faults, STEPS of them (1000000) from SEED on; MUTANTS=. has it find errors that are put in
+	STEPS=$${STEPS:-1000000} $(GO) test -count=1 -v -vet=off -timeout 12h -run 'TestStorm|TestMutants' ./internal/storm
 
 cluster: ## run rouse on a real API server: 1,000 nodes and 5,000 pods; NODES, PODS and SEED choose others
 	cd test && NODES=$${NODES:-1000} PODS=$${PODS:-5000} $(GO) test -count=1 -v -vet=off -timeout 60m ./cluster

@@ -47,6 +47,7 @@ func layers() []layer {
 		{folder: "internal/randomcluster", may: belowInspect},
 		{folder: "plugintest", may: append([]string{"plugintest/objects"}, belowInspect...)},
 		{folder: "internal/modelcheck", may: append([]string{"internal/informer", "simulate"}, belowSimulate...)},
+		{folder: "internal/storm", may: append([]string{"internal/informer", "internal/mutant"}, belowSimulate...)},
 		{folder: "simulate", may: append([]string{"internal/apihttp", "internal/fuzzlimit", "internal/informer", "internal/tasks", "internal/volumes"}, belowSimulate...)},
 		{folder: "internal/knownbugs", may: append([]string{"plugintest/objects"}, belowSimulate...)},
 		{folder: "scheduler/metrics", may: belowSimulate},
