@@ -255,14 +255,17 @@ func (n *NodeInfo) GetGeneration() int64 { return n.generation }
 // GetNodeDeclaredFeatures implements fwk.NodeInfo.
 func (n *NodeInfo) GetNodeDeclaredFeatures() ndf.FeatureSet { return n.features }
 
+// indexOfPod looks from the end: what goes again soon has come last, and to compare a pod is to fetch it into the cache.
 func indexOfPod(pods []fwk.PodInfo, pod *v1.Pod) int {
-	return slices.IndexFunc(pods, func(info fwk.PodInfo) bool {
+	for i, info := range slices.Backward(pods) {
 		if info == nil { // a caller made it so in a list of its own
-			return false
+			continue
 		}
-		other := ViewPod(info).Meta()
-		return other.UID == pod.UID && other.Name == pod.Name && other.Namespace == pod.Namespace
-	})
+		if other := ViewPod(info).Meta(); other.UID == pod.UID && other.Name == pod.Name && other.Namespace == pod.Namespace {
+			return i
+		}
+	}
+	return -1
 }
 
 // appendPod appends, and leaves room for a quarter more where there is none: of lists that double, a third is empty.

@@ -433,3 +433,27 @@ func TestDocumentation(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersShareTheNamesOfNodes asks again and again: while the same nodes take a pod, no list of their names is made, and when
+// others do, the lists of earlier answers stay as they were.
+func TestAnswersShareTheNamesOfNodes(t *testing.T) {
+	cluster := newCluster(t, whatif.Options{})
+	must(t, cluster.Add(objects.Node("a").Capacity("cpu", "2").Build(), objects.Node("b").Capacity("cpu", "2").Build(), objects.Node("c").Capacity("cpu", "1").Build()))
+	fits := func(fork *whatif.Cluster, name string) []string {
+		fit, err := fork.Fits(t.Context(), objects.Pod(name).Requests("cpu", "2").Build())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fit.Nodes
+	}
+	first, second := fits(cluster, "one"), fits(cluster, "two")
+	if &first[0] != &second[0] {
+		t.Error("two equal answers have lists of their own")
+	}
+	fork := cluster.Fork()
+	must(t, fork.Add(objects.Node("aa").Capacity("cpu", "2").Build()))
+	want := [][]string{{"a", "b"}, {"a", "aa", "b"}, {"a", "b"}}
+	if diff := cmp.Diff(want, [][]string{first, fits(fork, "three"), fits(cluster, "four")}); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+}

@@ -16,6 +16,9 @@ type nodeOrder struct {
 	// places has the place in sorted of each node index.
 	places  []int
 	changed bool
+	// latest are the names that were returned last, of the nodes of latestIndexes.
+	latest        []string
+	latestIndexes []int
 }
 
 type namedNode struct {
@@ -46,7 +49,7 @@ func (n *nodeOrder) update(snapshot framework.IndexedSnapshot) {
 	if !n.changed {
 		return
 	}
-	n.changed = false
+	n.changed, n.latestIndexes = false, n.latestIndexes[:0]
 	n.places = slices.Grow(n.places[:0], snapshot.IndexCount())[:snapshot.IndexCount()]
 	for place := range n.sorted {
 		node := &n.sorted[place]
@@ -57,25 +60,24 @@ func (n *nodeOrder) update(snapshot framework.IndexedSnapshot) {
 	}
 }
 
-// of returns the names of nodes, sorted.
+// of returns the names of nodes, sorted. The slice must not be changed: as long as the nodes are the same, it is returned again. A
+// list of thousands of names for every question would cost more, in garbage, than the rest of the question.
 func (n *nodeOrder) of(nodeIndexes []int) []string {
 	if len(nodeIndexes) == 0 {
 		return nil
 	}
-	names := make([]string, 0, len(nodeIndexes))
-	if len(nodeIndexes) == len(n.sorted) {
-		for i := range n.sorted {
-			names = append(names, n.sorted[i].name)
-		}
-		return names
+	if slices.Equal(nodeIndexes, n.latestIndexes) {
+		return n.latest
 	}
 	places := make([]int, len(nodeIndexes))
 	for i, nodeIndex := range nodeIndexes {
 		places[i] = n.places[nodeIndex]
 	}
 	slices.Sort(places)
-	for _, place := range places {
-		names = append(names, n.sorted[place].name)
+	names := make([]string, len(places))
+	for i, place := range places {
+		names[i] = n.sorted[place].name
 	}
+	n.latest, n.latestIndexes = names, append(n.latestIndexes[:0], nodeIndexes...)
 	return names
 }

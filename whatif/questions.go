@@ -22,7 +22,7 @@ import (
 
 // Fit is the answer of [Cluster.Fits].
 type Fit struct {
-	// Nodes are the names of all nodes that take the pod, sorted.
+	// Nodes are the names of all nodes that take the pod, sorted. The slice must not be changed: equal answers share it.
 	Nodes []string
 	// Reason says why no node takes the pod, and is nil if any does. It is a [*framework.FitError], which has the reason of every
 	// node, or [framework.ErrNoNodesAvailable].
@@ -172,7 +172,8 @@ func (q *question) feasible() (nodeIndexes []int, reason error, err error) {
 	if q.kept != nil {
 		return q.feasibleOfKept()
 	}
-	nodeIndexes, rejections, status := q.profile.Feasible(q.ctx, q.state, q.pod, nil)
+	nodeIndexes, rejections, status := q.profile.Feasible(q.ctx, q.state, q.pod, q.feasibleIndexes[:0])
+	q.feasibleIndexes = nodeIndexes
 	switch {
 	case !status.IsSuccess():
 		return nil, nil, status.AsError()

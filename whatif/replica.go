@@ -32,18 +32,20 @@ import (
 // objects of one fork at a time, and is brought to another by what differs between the two. One goroutine asks it at a time, but
 // plugins may read and write objects in goroutines of their own.
 type replica struct {
-	engine    *engine
-	kinds     *kinds
-	logger    klog.Logger
-	cache     *cache.Cache
-	snapshot  *cache.Snapshot
-	names     nodeOrder
-	nominator *queue.Nominator
-	devices   *devices.Manager
-	profiles  runtime.Profiles
-	api       *api
-	tasks     tasks.Queue // what plugins started and what is not done yet
-	cancel    context.CancelFunc
+	engine   *engine
+	kinds    *kinds
+	logger   klog.Logger
+	cache    *cache.Cache
+	snapshot *cache.Snapshot
+	names    nodeOrder
+	// feasibleIndexes is reused from question to question.
+	feasibleIndexes []int
+	nominator       *queue.Nominator
+	devices         *devices.Manager
+	profiles        runtime.Profiles
+	api             *api
+	tasks           tasks.Queue // what plugins started and what is not done yet
+	cancel          context.CancelFunc
 	// informers has those of kinds with a type.
 	informers map[*kind]*informer.Informer
 

@@ -142,7 +142,7 @@ func (c *command) publish(report *Report) error {
 
 // allGroups is everything that can be measured.
 func allGroups(traceDir string) []group {
-	return slices.Concat(eventGroups(), decisionGroups(), profileGroups(), deviceGroups(), volumeGroups(), neighbourGroups(), liveGroups(), keptGroups(), startGroups(), endToEndGroups(), traceGroups(traceDir))
+	return slices.Concat(eventGroups(), decisionGroups(), profileGroups(), deviceGroups(), volumeGroups(), neighbourGroups(), questionGroups(), liveGroups(), keptGroups(), startGroups(), endToEndGroups(), traceGroups(traceDir))
 }
 
 func listRows(to io.Writer, s selection, groups []group) error {

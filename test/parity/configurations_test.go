@@ -38,6 +38,7 @@ import (
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler/extender"
+	"github.com/rouse-scheduler/rouse/test/kubescheduler"
 )
 
 // resolved is what a configuration comes to.
@@ -387,7 +388,7 @@ func ourConfiguration(ctx context.Context, data []byte, features profiles.Featur
 			if own.Args == nil {
 				continue
 			}
-			if converted, err := internalArgs(own.Args); err == nil {
+			if converted, err := kubescheduler.Arguments(own.Args); err == nil {
 				args[own.Name] = converted
 			}
 		}

@@ -36,6 +36,7 @@ import (
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
 	"github.com/rouse-scheduler/rouse/scheduler"
+	"github.com/rouse-scheduler/rouse/test/kubescheduler"
 )
 
 // schedulerName is that of the only profile.
@@ -95,7 +96,7 @@ func newTheirScheduler(ctx context.Context, h history) (*theirScheduler, error) 
 	}
 	own := theirProfile(h.profile)
 	for i := range own.PluginConfig {
-		if own.PluginConfig[i].Args, err = internalArgs(own.PluginConfig[i].Args); err != nil {
+		if own.PluginConfig[i].Args, err = kubescheduler.Arguments(own.PluginConfig[i].Args); err != nil {
 			return nil, err
 		}
 	}

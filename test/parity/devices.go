@@ -4,7 +4,6 @@
 package parity
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,38 +15,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	clientcache "k8s.io/client-go/tools/cache"
-	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/features"
-	upstreamdynamicresources "k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
-	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
-
-// theirDevices is what kube-scheduler knows of devices, made as it makes it.
-func theirDevices(ctx context.Context, w world) (fwk.SharedDRAManager, error) {
-	resources := w.Resource().V1()
-	slices, err := tracker.StartTracker(ctx, tracker.Options{
-		EnableDeviceTaintRules:   utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules),
-		EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity),
-		SliceInformer:            resources.ResourceSlices(), TaintInformer: resources.DeviceTaintRules(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	claims := assumecache.NewAssumeCache(discard, resources.ResourceClaims().Informer(), "ResourceClaim", "", nil)
-	manager := upstreamdynamicresources.NewDRAManager(ctx, claims, slices, w)
-	// Its scheduler connects the names of extended resources with the informer.
-	names, ok := manager.DeviceClassResolver().(clientcache.ResourceEventHandler)
-	if !ok {
-		return nil, fmt.Errorf("%T does not listen to device classes", manager.DeviceClassResolver())
-	}
-	_, err = resources.DeviceClasses().Informer().AddEventHandler(names)
-	return manager, err
-}
 
 // claimServer answers requests for claims and pods, and tells the informers of claims at once.
 type claimServer struct {

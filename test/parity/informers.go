@@ -14,7 +14,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	informersapps "k8s.io/client-go/informers/apps/v1"
@@ -23,9 +22,7 @@ import (
 	informersresource "k8s.io/client-go/informers/resource/v1"
 	informersstorage "k8s.io/client-go/informers/storage/v1"
 	clientset "k8s.io/client-go/kubernetes"
-	listersstorage "k8s.io/client-go/listers/storage/v1"
 	clientcache "k8s.io/client-go/tools/cache"
-	fwk "k8s.io/kube-scheduler/framework"
 )
 
 // synchronousInformer is an informer without an API server: it hears of what change is called with, and tells its
@@ -175,16 +172,3 @@ func unstarted(client clientset.Interface) map[apiruntime.Object]clientcache.Sha
 		&resourceapi.DeviceTaintRule{}:  informersresource.NewDeviceTaintRuleInformer(client, 0, index()),
 	}
 }
-
-// csiManager is the CSINodes of the informers.
-type csiManager struct{ lister listersstorage.CSINodeLister }
-
-func newCSIManager(factory informers.SharedInformerFactory) fwk.CSIManager {
-	return csiManager{factory.Storage().V1().CSINodes().Lister()}
-}
-
-func (m csiManager) CSINodes() fwk.CSINodeLister { return m }
-
-func (m csiManager) List() ([]*storagev1.CSINode, error) { return m.lister.List(labels.Everything()) }
-
-func (m csiManager) Get(name string) (*storagev1.CSINode, error) { return m.lister.Get(name) }

@@ -33,6 +33,7 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/test/kubescheduler"
 )
 
 // preemptionOutcome is what a preemption came to, the times of conditions aside.
@@ -155,7 +156,7 @@ func oursPreempting(t *testing.T, c preemptionCase) *preemptionSide {
 	}
 	f, err := runtime.NewFramework(t.Context(), ourFactories(), own, runtime.Options{
 		Clients:     runtime.Clients{ClientSet: s.client, InformerFactory: factory},
-		Managers:    runtime.Managers{DRA: noDevices{}, CSI: newCSIManager(factory), PodGroup: cache.NoPodGroups{}},
+		Managers:    runtime.Managers{DRA: noDevices{}, CSI: kubescheduler.NewCSIManager(factory), PodGroup: cache.NoPodGroups{}},
 		Recorder:    func(string) events.EventRecorderLogger { return s.log },
 		Snapshot:    cache.NewSnapshot(c.pods, c.nodes),
 		Nominator:   s.log,
@@ -195,7 +196,7 @@ func theirsPreempting(t *testing.T, c preemptionCase) *preemptionSide {
 		upstreamruntime.WithMutableSnapshotLister(snapshot),
 		upstreamruntime.WithParallelism(1),
 		upstreamruntime.WithSharedDRAManager(noDevices{}),
-		upstreamruntime.WithSharedCSIManager(newCSIManager(factory)),
+		upstreamruntime.WithSharedCSIManager(kubescheduler.NewCSIManager(factory)),
 		upstreamruntime.WithEventRecorder(s.log),
 		upstreamruntime.WithPodNominator(s.log),
 		upstreamruntime.WithPodActivator(s.log),

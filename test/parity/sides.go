@@ -5,7 +5,6 @@ package parity
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -20,10 +19,8 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	upstreamconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
-	upstreamscheme "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 	upstreamcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	upstream "k8s.io/kubernetes/pkg/scheduler/framework"
-	upstreamplugins "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	upstreamruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/rouse-scheduler/rouse/cache"
@@ -32,6 +29,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins"
 	"github.com/rouse-scheduler/rouse/profiles"
 	"github.com/rouse-scheduler/rouse/runtime"
+	"github.com/rouse-scheduler/rouse/test/kubescheduler"
 )
 
 // discard logs nothing.
@@ -92,22 +90,7 @@ func capture(into map[string]fwk.Plugin, name string, factory runtime.PluginFact
 // ourFactories and theirFactories are the plugins of the two projects. Both take the arguments of the official module.
 func ourFactories() runtime.Registry { return plugins.NewInTreeRegistry() }
 
-func theirFactories() runtime.Registry {
-	registry := runtime.Registry{}
-	for name, factory := range upstreamplugins.NewInTreeRegistry() {
-		registry[name] = func(ctx context.Context, args apiruntime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-			if args == nil {
-				return factory(ctx, nil, handle)
-			}
-			internal, err := internalArgs(args)
-			if err != nil {
-				return nil, err
-			}
-			return factory(ctx, internal, handle)
-		}
-	}
-	return registry
-}
+func theirFactories() runtime.Registry { return kubescheduler.Plugins() }
 
 // ours builds Rouse's framework with its own plugins.
 func ours(ctx context.Context, c cluster, p profile) (*side, error) {
@@ -170,7 +153,7 @@ func inTheirRuntimeWith(
 	if err != nil {
 		return nil, err
 	}
-	if s.devices, err = theirDevices(ctx, s.world); err != nil {
+	if s.devices, err = kubescheduler.NewDRAManager(ctx, s.world); err != nil {
 		return nil, err
 	}
 	s.devices = wrap(s.devices)
@@ -186,7 +169,7 @@ func inTheirRuntimeWith(
 		upstreamruntime.WithParallelism(1),
 		upstreamruntime.WithSharedDRAManager(s.devices),
 		upstreamruntime.WithEventRecorder(s.recorder),
-		upstreamruntime.WithSharedCSIManager(newCSIManager(s.world)),
+		upstreamruntime.WithSharedCSIManager(kubescheduler.NewCSIManager(s.world)),
 		upstreamruntime.WithPodNominator(noNominations{}),
 		upstreamruntime.WithPodGroupManager(cache.NoPodGroups{}),
 	)
@@ -252,13 +235,4 @@ func theirSnapshot(c cluster) (*upstreamcache.Snapshot, error) {
 	}
 	snapshot := upstreamcache.NewEmptySnapshot()
 	return snapshot, filled.UpdateSnapshot(klog.Background(), snapshot)
-}
-
-// internalArgs converts arguments to the type that kube-scheduler's factories take.
-func internalArgs(args apiruntime.Object) (apiruntime.Object, error) {
-	internal, err := upstreamscheme.Scheme.ConvertToVersion(args, upstreamconfig.SchemeGroupVersion)
-	if err != nil {
-		return nil, fmt.Errorf("converting %T for kube-scheduler: %w", args, err)
-	}
-	return internal, nil
 }
