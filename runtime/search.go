@@ -101,6 +101,7 @@ type verdictCache struct {
 	unasked                          []int
 	groups                           framework.NodeGroups
 	candidates                       groupCandidates
+	bestFirst                        verdicts.BestFirst
 	exceptions                       []groupException
 	// asked is what came of asking about nodes in this search, by node index; askedNodes are those with a known verdict.
 	asked      []verdicts.Verdict

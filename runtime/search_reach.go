@@ -23,10 +23,10 @@ func (s *cachedSearch) bestWithinReach(scores *scoreCache, others uncachedScorer
 	calls := s.f.startExtensionPoint(s.ctx, MethodScore, s.state, s.pod)
 	defer calls.end(&status)
 	c := s.cache
-	bestFirst := scores.tree(s).BestFirst(c.turn)
+	c.bestFirst.Begin(scores.tree(s), c.turn)
 	found, totals, best := c.remaining[:0], c.sums[:0], int64(verdicts.NoTotal)
 	for len(found) < options.Limit {
-		c.indexes = bestFirst.Append(c.indexes[:0], min(max(len(found), fewAtOnce), max(options.Limit-len(found), fewAtOnce)))
+		c.indexes = c.bestFirst.Append(c.indexes[:0], min(max(len(found), fewAtOnce), max(options.Limit-len(found), fewAtOnce)))
 		if len(c.indexes) == 0 || best != verdicts.NoTotal && scores.total(s, c.indexes[0])+reach <= best {
 			break
 		}

@@ -215,7 +215,8 @@ func (s *cachedSearch) highestStands(scorer *scaledScorer) (bool, *fwk.Status) {
 // bestFirst returns about as many nodes that take the pod as the options say, those with the highest known scores, in the
 // order of node indexes. Among equals it begins with another one each time, so that none goes unseen forever.
 func (s *cachedSearch) bestFirst(scores *scoreCache, options SearchOptions) (found []int, failure *fwk.Status) {
-	bestFirst := scores.tree(s).BestFirst(s.cache.turn)
+	bestFirst := &s.cache.bestFirst
+	bestFirst.Begin(scores.tree(s), s.cache.turn)
 	found = s.cache.remaining[:0]
 	for len(found) < options.Limit {
 		part := bestFirst.Append(s.cache.indexes[:0], max(options.Limit-len(found), fewAtOnce))

@@ -25,6 +25,8 @@ type profileCase struct {
 	settings settings
 	// shapes is how many different pods take turns, 1 if it is zero.
 	shapes int
+	// unique pods request different amounts of memory.
+	unique bool
 	// heartbeats is how many nodes report that they are alive between two decisions.
 	heartbeats int
 	nodes      []int
@@ -35,6 +37,7 @@ func profileCases() []profileCase {
 	sizes := []int{1_000, 5_000, 15_000, 50_000}
 	return []profileCase{
 		{name: "an out-of-tree Filter and Score plugin", settings: settings{outOfTree: true}, nodes: sizes, quickUpTo: 5_000},
+		{name: "an out-of-tree plugin, pods all different", settings: settings{outOfTree: true}, unique: true, nodes: []int{5_000, 50_000}},
 		{name: "percentageOfNodesToScore 10", settings: settings{percentage: 10}, nodes: []int{5_000, 15_000}},
 		{name: "no Score plugins", settings: settings{noScore: true}, nodes: []int{5_000}},
 		{name: "100 heartbeats between decisions", heartbeats: 100, nodes: []int{5_000}, quickUpTo: 5_000},
@@ -62,7 +65,7 @@ func (c *profileCase) work(size int) work {
 				return nil, err
 			}
 			defer d.close()
-			pods := objects.Pods(c.warmUp()+decisionsPerRun*m.times(), objects.Basic, false)
+			pods := objects.Pods(c.warmUp()+decisionsPerRun*m.times(), objects.Basic, c.unique)
 			for i, pod := range pods {
 				if c.shapes > 0 {
 					memory := resource.NewQuantity(int64(1+i%c.shapes)<<20, resource.BinarySI)

@@ -11,7 +11,7 @@ import (
 
 // BestFirst lists the nodes of a tree from the highest total down. Unless the nodes asked for are all winners, it goes through all
 // totals twice, whenever the list gets twice as long: it sorts nodes by counting how many have which total, as totals are
-// small numbers. It is good until the tree changes.
+// small numbers. It is good until the tree changes. The zero value lists nothing.
 type BestFirst struct {
 	tree *WinnerTree
 	from int
@@ -20,8 +20,10 @@ type BestFirst struct {
 	next int
 }
 
-// BestFirst begins a list. Of equal nodes those from the given node index on come first.
-func (t *WinnerTree) BestFirst(from int) *BestFirst { return &BestFirst{tree: t, from: from} }
+// Begin begins a list, in the working space of the last one. Of equal nodes those from the given node index on come first.
+func (r *BestFirst) Begin(tree *WinnerTree, from int) {
+	*r = BestFirst{tree: tree, from: from, list: r.list[:0]}
+}
 
 // Append appends the next nodes, as many as count if there are.
 func (r *BestFirst) Append(nodeIndexes []int, count int) []int {
@@ -35,13 +37,15 @@ func (r *BestFirst) Append(nodeIndexes []int, count int) []int {
 
 // extend makes the list so long, if there are as many nodes with a total.
 func (r *BestFirst) extend(length int) {
-	switch {
-	case r.tree.leaves == 0:
-	case length <= r.tree.Winners():
-		r.listWinners(length)
-	default:
-		const share = 16 // to list this share of the nodes costs no more than to go through all totals
-		r.sort(max(length, len(r.tree.totals)/share))
+	if r.tree == nil || r.tree.leaves == 0 {
+		return
+	}
+	const share = 16 // to list this share of the nodes costs no more than to go through all totals
+	longer := max(length, len(r.tree.totals)/share)
+	if winners := r.tree.Winners(); length <= winners {
+		r.listWinners(min(longer, winners))
+	} else {
+		r.sort(longer)
 	}
 }
 
@@ -86,6 +90,9 @@ func (r *BestFirst) sort(length int) {
 		}
 		places[step], last, sum = sum, step, sum+count
 	}
+	if shift == 0 {
+		sum = min(sum, length)
+	}
 	r.list = slices.Grow(r.list[:0], sum)[:sum]
 	for _, part := range r.parts() {
 		for nodeIndex := part[0]; nodeIndex < part[1]; nodeIndex++ {
@@ -93,9 +100,10 @@ func (r *BestFirst) sort(length int) {
 			if total == NoTotal || (best-total)>>shift > int64(last) {
 				continue
 			}
-			step := (best - total) >> shift
-			r.list[places[step]] = nodeIndex
-			places[step]++
+			if step := (best - total) >> shift; places[step] < sum {
+				r.list[places[step]] = nodeIndex
+				places[step]++
+			}
 		}
 	}
 	if shift > 0 {

@@ -82,7 +82,8 @@ func TestRanking(t *testing.T) {
 		slices.SortFunc(want, func(a, b int) int {
 			return stdcmp.Or(stdcmp.Compare(totals[b], totals[a]), (a-from+size)%size-(b-from+size)%size)
 		})
-		bestFirst := tree.BestFirst(from)
+		var bestFirst BestFirst
+		bestFirst.Begin(&tree, from)
 		var got []int
 		for {
 			before := len(got)
@@ -94,7 +95,7 @@ func TestRanking(t *testing.T) {
 			t.Fatalf("listed nodes (-want +got):\n%s", diff)
 		}
 	}
-	if got := new(WinnerTree).BestFirst(0).Append(nil, 1); len(got) > 0 {
+	if got := new(BestFirst).Append(nil, 1); len(got) > 0 {
 		t.Error("an empty tree lists a node")
 	}
 }
@@ -104,7 +105,8 @@ func TestRankingOfEquals(t *testing.T) {
 	var tree WinnerTree
 	tree.Build(make([]int64, 1000))
 	for from := range 1000 {
-		bestFirst := tree.BestFirst(from)
+		var bestFirst BestFirst
+		bestFirst.Begin(&tree, from)
 		for i := range 3 {
 			if got := bestFirst.Append(nil, 1); !slices.Equal(got, []int{(from + i) % 1000}) {
 				t.Fatalf("the list from %d has %v as number %d", from, got, i)
