@@ -34,6 +34,8 @@ type api struct {
 	slow   map[call]time.Duration
 	fails  map[call]error
 	counts map[call]int
+	// graceful has the pods that only begin to terminate when they are deleted.
+	graceful map[string]bool
 	// held is closed when watches of the resource go on; there is none if they do already.
 	held map[string]*Latch
 	// lost is closed when watches of the resource break.
@@ -49,8 +51,10 @@ func newAPI() *api {
 		slow:   map[call]time.Duration{},
 		fails:  map[call]error{},
 		counts: map[call]int{},
-		held:   map[string]*Latch{},
-		lost:   map[string]*Latch{},
+
+		graceful: map[string]bool{},
+		held:     map[string]*Latch{},
+		lost:     map[string]*Latch{},
 	}
 	a.fake.PrependWatchReactor("*", a.watch)
 	return a
@@ -68,6 +72,13 @@ func (a *api) Fail(verb, pod string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.fails[call{verb, pod}] = err
+}
+
+// Graceful has a pod terminate for as long as the sequence goes on when the scheduler deletes it.
+func (a *api) Graceful(pod string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.graceful[pod] = true
 }
 
 // Calls returns how many requests of a kind there were about a pod.
@@ -211,7 +222,21 @@ func (p *pods) Patch(
 }
 
 func (p *pods) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
-	return p.api.call("delete", name, func() error { return p.PodInterface.Delete(ctx, name, options) })
+	return p.api.call("delete", name, func() error {
+		p.api.mu.Lock()
+		graceful := p.api.graceful[name]
+		p.api.mu.Unlock()
+		if !graceful {
+			return p.PodInterface.Delete(ctx, name, options)
+		}
+		pod, err := p.api.get(p.namespace, name)
+		if err != nil {
+			return err
+		}
+		now := metav1.Now()
+		pod.DeletionTimestamp = &now
+		return p.api.update(pod)
+	})
 }
 
 func (p *pods) Bind(_ context.Context, binding *v1.Binding, _ metav1.CreateOptions) error {

@@ -25,6 +25,7 @@ func All() []Bug {
 		{Name: "gated-pod-flushed", Issue: "kubernetes/kubernetes#139162", play: gatedPodIsFlushed},
 		{Name: "slow-deletion", Issue: "kubernetes/kubernetes#134249", play: slowDeletion},
 		{Name: "port-freed-first", play: portFreedFirst},
+		{Name: "held-back-too-long", play: heldBackTooLong},
 		{Name: "anti-affinity-of-several-terms", Issue: "kubernetes/kubernetes#139161", play: antiAffinityOfSeveralTerms},
 		{Name: "anti-affinity-of-a-deleted-pod", Issue: "kubernetes/kubernetes#134393", play: antiAffinityOfADeletedPod},
 		{Name: "own-labels", Issue: "kubernetes/kubernetes#135394", play: ownLabels},

@@ -21,27 +21,29 @@ func mutants() map[string][]mutant.Mutant {
 }
 
 func mutantsOfPreemption() map[string][]mutant.Mutant {
-	const eviction, hints = "plugins/preemption/eviction.go", "plugins/defaultpreemption/events.go"
-	notActivated := mutant.Mutant{File: eviction, Find: "if err != nil || !announced {", Replace: "if err != nil {"}
+	const eviction, activates = "plugins/preemption/eviction.go", "if err != nil || !announced || heldBack {"
+	notActivated := mutant.Mutant{File: eviction, Find: activates, Replace: "if _ = heldBack; err != nil {"}
+	eventsLost := mutant.Mutant{File: eviction, Find: activates, Replace: "if _ = heldBack; err != nil || !announced {"}
+	withoutNode := mutant.Mutant{
+		File: eviction, Find: "announced = announced && known != nil && known.Spec.NodeName != \"\"", Replace: "_ = known",
+	}
 	notFlushed := mutant.Mutant{
 		File:    "queue/flush.go",
 		Find:    "\t\tpod.decision = decision{strategy: AfterBackoff}\n\t\tdue = append(due, pod)\n",
 		Replace: "\t\tif !pod.Gated() {\n\t\t\tpod.decision = decision{strategy: AfterBackoff}\n\t\t\tdue = append(due, pod)\n\t\t}\n",
 	}
-	leftToOthers := mutant.Mutant{File: hints, Find: "nominated != deleted.Spec.NodeName", Replace: "nominated != deleted.Spec.SchedulerName"}
 	return map[string][]mutant.Mutant{
 		"victims-gone":                {notActivated},
 		"victim-cancelled-in-prebind": {notActivated},
 		"victim-cancelled-in-permit":  {notActivated},
-		"victim-rejected-by-sibling": {{
-			File: eviction, Find: "announced = announced && known != nil && known.Spec.NodeName != \"\"", Replace: "_ = known",
-		}},
-		"gated-preemptor-flushed": {notFlushed, leftToOthers},
-		"gated-pod-flushed":       {notFlushed},
+		"victim-rejected-by-sibling":  {withoutNode, eventsLost},
+		"gated-preemptor-flushed":     {notFlushed, eventsLost},
+		"gated-pod-flushed":           {notFlushed},
 		"slow-deletion": {{
-			File: eviction, Find: "return last != nil && last.DeletionTimestamp == nil", Replace: "return last != nil && false",
+			File: eviction, Find: "e.heldBack = last != nil && last.DeletionTimestamp == nil", Replace: "e.heldBack = last != nil && false",
 		}},
-		"port-freed-first": {leftToOthers},
+		"port-freed-first":   {eventsLost},
+		"held-back-too-long": {eventsLost},
 	}
 }
 
@@ -114,7 +116,7 @@ func TestMutants(t *testing.T) {
 			if len(all[bug.Name]) == 0 {
 				t.Fatal("no mutant")
 			}
-			for i := range all[bug.Name] {
+			for i := range all[bug.Name] { // one by one, as they have no names
 				if err := mutant.Check(root, all[bug.Name][i:i+1]); err != nil {
 					t.Error(err)
 				}

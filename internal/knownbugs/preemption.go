@@ -195,3 +195,21 @@ func portFreedFirst(w *World, start func()) error {
 	w.Create(objects.Pod("preemptor").Priority(100).HostPort(80).Requests("cpu", "1").Build())
 	return w.Bound("preemptor")
 }
+
+// heldBackTooLong was found with these sequences, too. An event wakes a preemptor while it is held back. When its victim is on its
+// way out nothing holds it back any more, but the queue does not ask again: a node that is added meanwhile is of no use to
+// it until the victim has ended.
+func heldBackTooLong(w *World, start func()) error {
+	w.Create(objects.Node("n1").Capacity("cpu", "1100m").Build())
+	w.Create(objects.Pod("victim").Node("n1").Requests("cpu", "900m").Build())
+	w.Create(objects.Pod("other").Node("n1").Priority(1000).Requests("cpu", "100m").Build())
+	w.Slow("delete", "victim", time.Second)
+	w.Graceful("victim")
+	start()
+	w.Create(preemptor("950m"))
+	w.Delete("other")
+	w.After(10 * time.Second)
+	w.Waits("preemptor")
+	w.Create(objects.Node("n2").Capacity("cpu", "1").Build())
+	return w.Bound("preemptor")
+}

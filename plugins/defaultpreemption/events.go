@@ -13,9 +13,8 @@ import (
 	"github.com/rouse-scheduler/rouse/framework"
 )
 
-// EventsToRegister implements fwk.EnqueueExtensions. A pod with victims waits for them: what they make room for may have woken
-// it while it was held back, and then the deletion of the last one is the only event that is left to come, whichever
-// plugin rejected it.
+// EventsToRegister implements fwk.EnqueueExtensions. The deletion of a pod wakes no pod by itself. It is registered so that
+// PreEnqueue is asked again, when another plugin has the deletion wake a pod that is held back.
 //
 // A pod whose victims are ending preempts no other pod meanwhile, unless the node where they are is gone, cannot take it any
 // more, or is no longer nominated for it; then it should not wait for them.
@@ -24,7 +23,7 @@ func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 	return []fwk.ClusterEventWithHint{
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Delete},
-			QueueingHintFn: framework.HintFor(afterPodDeleted),
+			QueueingHintFn: leaveItToOthers,
 		},
 		{
 			Event:          fwk.ClusterEvent{Resource: fwk.Node, ActionType: changes},
@@ -37,14 +36,8 @@ func (pl *plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint,
 	}, nil
 }
 
-// afterPodDeleted wakes the pods for which the node of the deleted pod is nominated, and those whose nomination is not known
-// yet.
-func afterPodDeleted(_ klog.Logger, pod, deleted, _ *v1.Pod) (fwk.QueueingHint, error) {
-	nominated := pod.Status.NominatedNodeName
-	if deleted != nil && nominated != "" && nominated != deleted.Spec.NodeName {
-		return fwk.QueueSkip, nil
-	}
-	return fwk.Queue, nil
+func leaveItToOthers(klog.Logger, *v1.Pod, any, any) (fwk.QueueingHint, error) {
+	return fwk.QueueSkip, nil
 }
 
 // afterNodeChange wakes the pod for which the node is nominated.

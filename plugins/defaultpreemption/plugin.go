@@ -8,9 +8,10 @@
 //     PodGroupPostFilter it makes no use, because pod groups are not scheduled as one.
 //   - Arguments: DefaultPreemptionArgs. MinCandidateNodesPercentage and MinCandidateNodesAbsolute say how many nodes with
 //     victims are enough to choose from: a share of the nodes that may become feasible, but at least so many.
-//   - Wakes on: pods with victims wake when a pod on the node that is nominated for them is deleted; and when that node is
-//     deleted or changes, or is no longer nominated for them, so that they need not wait any longer for their victims there
-//     to end. If preemption helps nowhere, the plugins that rejected the pod in dry runs count among those that rejected it.
+//   - Wakes on: the node that is nominated for a pod is deleted or changes, or is no longer nominated for it, so that
+//     the pod need not wait any longer for its victims there to end. It registers the deletion of assigned pods, too,
+//     so that a pod that it holds back is asked about again then; whether the pod fits is for the plugins to say that
+//     rejected it. If preemption helps nowhere, those that rejected the pod in dry runs count among them.
 //   - Reads: all nodes and the pods on them, disruption budgets, and the nodes that are nominated for pods.
 //
 // It writes to the API: victims get the condition DisruptionTarget and are deleted, and less important pods lose the

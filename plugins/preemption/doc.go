@@ -25,9 +25,8 @@
 // Evicting is one or two API calls a victim, and the scheduling cycle does not wait for them. Until they are done the
 // pod must not be tried again, or it would preempt elsewhere too. So a plugin has to hold it back in PreEnqueue while
 // [Evaluator.Preempting] says so, and to register the event that victims cause, AssignedPod/Delete, in order to be asked
-// again. The hint should ask for the pod when the deleted pod was on the node that is nominated for it: the pod may have been
-// woken for another victim while it was held back, and the plugins that rejected it need not care about the last one. A
-// plugin that does not want that sets Options.Synchronous.
+// again; the hint may return Skip, since it is for other plugins to say whether the pod fits then. An event that would have
+// brought the pod back meanwhile is made up for by activating it. A plugin that does not want that sets Options.Synchronous.
 //
 // # Writing hooks
 //

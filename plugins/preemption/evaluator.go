@@ -146,8 +146,9 @@ func (e *Evaluator) Preempt(
 }
 
 // Preempting reports whether victims of a pod are still being evicted, so that the pod must not be tried again yet. It is
-// cheap enough for PreEnqueue.
-func (e *Evaluator) Preempting(pod *v1.Pod) bool { return e.evictor.inProgress(pod.UID) }
+// for PreEnqueue, and cheap enough for that: if it was true when an event would have brought the pod back, the pod is
+// activated when the evictions are over.
+func (e *Evaluator) Preempting(pod *v1.Pod) bool { return e.evictor.holdBack(pod.UID) }
 
 // nominating is the result that nominates a node, or takes a nomination back.
 func nominating(node string) *fwk.PostFilterResult {

@@ -54,9 +54,10 @@ type eviction struct {
 	preemptor *v1.Pod
 	node      string
 	victims   []*v1.Pod // those that were not on their way out before
-	// last is the victim that goes when the others are gone, from the moment when its turn has come; guarded by the mutex
-	// of the evictor.
-	last *v1.Pod
+	// last is the victim that goes when the others are gone, from the moment when its turn has come. heldBack is set if the
+	// preemptor was held back since an event last woke it. Both are guarded by the mutex of the evictor.
+	last     *v1.Pod
+	heldBack bool
 }
 
 // preempt evicts the victims and withdraws the nominations of less important pods for the node. Unless it is
@@ -93,9 +94,10 @@ func (v *evictor) evictNow(ctx context.Context, e *eviction) error {
 }
 
 // evictInBackground leaves one victim for the end, and lets go of the preemptor as soon as that one is on its way out. It
-// is the deletion of victims that brings the preemptor back into the queue. Where none may come after this, the preemptor is
-// activated: the last victim was not deleted through the API, was deleted before, or has no node as far as the informer
-// knows, so that its deletion tells no pod of room on a node.
+// is the deletion of victims that brings the preemptor back into the queue. The preemptor is activated where none may come
+// after this: the last victim was not deleted through the API, was deleted before, or has no node as far as the informer
+// knows, so that its deletion tells no pod of room on a node. It is also activated if an event would have brought it back
+// while it was held back.
 func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 	logger := klog.FromContext(ctx)
 	started := v.clock.Now()
@@ -122,28 +124,30 @@ func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 	if v.running[e.preemptor.UID] == e { // otherwise the pod was released, tried again, and preempts again
 		delete(v.running, e.preemptor.UID)
 	}
+	heldBack := e.heldBack
 	v.mu.Unlock()
 	err = errors.Join(clearErr, err)
 	v.metrics.EvictionEnded(err, v.clock.Since(started))
-	if err != nil || !announced {
+	if err != nil || !announced || heldBack {
 		v.handle.Activate(logger, map[string]*v1.Pod{podKey(e.preemptor): e.preemptor})
 	}
 }
 
-// inProgress reports whether the evictions for a pod have not come so far that it may be tried again: the last victim is not
-// deleted yet, as the informer has it.
-func (v *evictor) inProgress(preemptor types.UID) bool {
+// holdBack reports whether the evictions for a pod that is to be tried have not come so far that it may be: the last victim is
+// not deleted yet, as the informer has it.
+func (v *evictor) holdBack(preemptor types.UID) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e := v.running[preemptor]
 	if e == nil {
 		return false
 	}
-	if e.last == nil {
-		return true
+	e.heldBack = true
+	if e.last != nil {
+		last := v.known(e.last)
+		e.heldBack = last != nil && last.DeletionTimestamp == nil
 	}
-	last := v.known(e.last)
-	return last != nil && last.DeletionTimestamp == nil
+	return e.heldBack
 }
 
 // known returns a pod as the informer has it, nil if it is gone.

@@ -20,7 +20,6 @@ func TestNeedlessWakesAreCaught(t *testing.T) {
 		for _, h := range hintsOf(round{t, t.Context(), seed}, g.cluster(), all(m.available)) {
 			h.our = func(hintCase) string { return fwk.Queue.String() }
 			c := hintCase{pod: g.pod("pending")}
-			c.pod.Status.NominatedNodeName = pick(g, "", "elsewhere")
 			if c.oldObj, c.newObj = g.change(h.event); c.oldObj == nil && c.newObj == nil {
 				continue
 			}

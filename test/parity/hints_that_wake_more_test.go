@@ -48,10 +48,6 @@ func (h hints) wakesMore(c hintCase) bool {
 	case "VolumeBinding":
 		before, now := sidesOf[*storagev1.CSIDriver](c)
 		return before != nil && now != nil && tellsCapacity(before) && !tellsCapacity(now)
-	case "DefaultPreemption":
-		deleted, _ := sidesOf[*v1.Pod](c)
-		nominated := c.pod.Status.NominatedNodeName
-		return deleted == nil || nominated == "" || nominated == deleted.Spec.NodeName
 	}
 	return false
 }
