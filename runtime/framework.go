@@ -104,6 +104,7 @@ func (f *Framework) Plugin(name string) fwk.Plugin {
 // Close closes the plugins that can be closed and returns all their errors. It is called once, when nothing of the
 // framework runs any more.
 func (f *Framework) Close() error {
+	f.cache.leave()
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(f.instances)) {
 		if closer, ok := f.instances[name].(io.Closer); ok {

@@ -64,8 +64,9 @@ type Metrics interface {
 
 // VerdictCacheMetrics is an optional interface of [Metrics].
 type VerdictCacheMetrics interface {
-	// VerdictCacheBytes is called after every search with how many bytes the framework of a profile keeps of what plugins said.
-	VerdictCacheBytes(profile string, bytes int)
+	// VerdictCacheBytes is called after every search with how many bytes are kept of what plugins said and counted, for all
+	// profiles together.
+	VerdictCacheBytes(bytes int)
 }
 
 // Counter is a counter of [Metrics]; Prometheus' is one.

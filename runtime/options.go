@@ -45,7 +45,8 @@ type Options struct {
 	// runs in the caller's goroutine, in order.
 	Parallelism int
 
-	// VerdictCacheBytes limits, in bytes, what Framework.Search remembers; zero means 128 MiB.
+	// VerdictCacheBytes limits, in bytes, what Framework.Search and in-tree plugins remember from one cycle to the next: all
+	// frameworks with the same snapshot together, of which the first counts. Zero means 128 MiB.
 	VerdictCacheBytes int
 
 	// Execution is the time, the randomness and the goroutines of plugins.

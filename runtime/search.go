@@ -18,7 +18,7 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime/internal/verdicts"
 )
 
-// defaultVerdictCacheBytes is how many bytes of verdicts and scores a framework keeps when the options don't say.
+// defaultVerdictCacheBytes is how many bytes of verdicts, scores and counts are kept when the options don't say.
 const defaultVerdictCacheBytes = 128 << 20
 
 // NominatedNodes is an optional interface of a fwk.PodNominator. [Framework.Search] needs it, so that it need not ask
@@ -75,6 +75,7 @@ type verdictCache struct {
 	mu         sync.Mutex
 	changes    verdicts.ChangeLog
 	store      lru.Cache[cacheable]
+	budget     *lru.Budget // of the store and what plugins keep
 	rejections verdicts.StatusTable
 	rejectors  []int // the indexes of the Filter plugins that the rejections are of
 	// roles is what the plugins offer beyond the official interfaces.
@@ -186,7 +187,8 @@ type cachedSearch struct {
 // prepareSearch sets up the caches of Search, and records which optional interfaces the plugins implement.
 func (f *Framework) prepareSearch() {
 	c := &f.cache
-	c.store.Budget = f.options.VerdictCacheBytes
+	c.budget = lru.BudgetOf(f.options.Snapshot, f.options.VerdictCacheBytes)
+	c.store.Join(c.budget, &c.mu)
 	c.metrics, _ = f.options.Metrics.(VerdictCacheMetrics)
 	c.workers = NewParallelizer(min(f.parallelizer.parallelism, goruntime.GOMAXPROCS(0)), f.options.Metrics)
 	for i := range f.filter {
@@ -327,7 +329,7 @@ func (f *Framework) withSearch(ctx context.Context, state fwk.CycleState, pod *v
 		if !complete {
 			c.store.Clear()
 		}
-		c.end(f.ProfileName())
+		c.end()
 	}()
 	if failure = s.filter(); failure == nil {
 		failure = do(s)
@@ -350,12 +352,19 @@ func (f *Framework) startSearch(ctx context.Context, state fwk.CycleState, pod *
 	return &cachedSearch{f: f, cache: c, ctx: ctx, state: state, pod: pod, nodes: nodes}, nil
 }
 
+// leave gives the room of the caches back to other frameworks.
+func (c *verdictCache) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.store.Leave()
+}
+
 // end ends a search: what was not used for long makes room.
-func (c *verdictCache) end(profile string) {
+func (c *verdictCache) end() {
 	c.forgetAsked()
 	c.store.EndCycle()
 	if c.metrics != nil {
-		c.metrics.VerdictCacheBytes(profile, c.store.Used())
+		c.metrics.VerdictCacheBytes(c.budget.Used())
 	}
 }
 

@@ -1,25 +1,32 @@
 // Copyright The Rouse Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lru is a cache whose size is a number of bytes: of the values in it, those used least recently are evicted.
+// Package lru is a cache whose size is a number of bytes: of the values in it, those used least recently are evicted. Several
+// caches can share the number of bytes.
 package lru
 
-import "container/list"
+import (
+	"container/list"
+	"math"
+	"sync/atomic"
+)
 
 // Cache holds values by key. It measures values in cycles: those used in a cycle are measured again at its end, since they
 // may have grown, and only then values are evicted. So a value that was found is good for the rest of the cycle.
 //
-// The zero value is empty, and evicts everything because its budget is zero. A cache is not safe for concurrent use.
+// The zero value is empty, and evicts everything at the end of a cycle, until it joins a [Budget]. A cache is not safe for
+// concurrent use.
 type Cache[V interface{ Bytes() int }] struct {
-	// Budget is how many bytes all entries may have at the end of a cycle.
-	Budget int
-
+	budget *Budget // nil: no bytes
 	used   int
 	byKey  map[string]*Entry[V]
 	recent list.List // of *Entry[V], the most recently used first
-	// touched is how many times an entry was used in this cycle, the number of which is cycle.
+	// touched is how many times an entry was used in this cycle, the number of which is cycle. Cycles are counted for all caches of
+	// the budget.
 	touched int
 	cycle   int
+	// last is in which cycle the entry was used that is last in the list, as of the end of the last cycle; zero if there is none.
+	last atomic.Int64
 }
 
 // entryBytes is about what an entry takes in addition to its key and value.
@@ -37,6 +44,13 @@ type Entry[V interface{ Bytes() int }] struct {
 	element *list.Element
 }
 
+// beginCycle begins a cycle unless one has begun.
+func (c *Cache[V]) beginCycle() {
+	if c.touched == 0 && c.budget != nil {
+		c.cycle = int(c.budget.cycles.Load())
+	}
+}
+
 // Get returns the entry of a key and marks it as used; nil if there is none.
 func (c *Cache[V]) Get(key []byte) *Entry[V] {
 	entry := c.byKey[string(key)]
@@ -49,6 +63,7 @@ func (c *Cache[V]) Get(key []byte) *Entry[V] {
 // Touch marks an entry as used. An entry that another one is made of should be touched after it, so that it is evicted no
 // earlier.
 func (c *Cache[V]) Touch(entry *Entry[V]) {
+	c.beginCycle()
 	c.recent.MoveToFront(entry.element)
 	entry.usedAt = c.cycle
 	c.touched++
@@ -59,6 +74,7 @@ func (c *Cache[V]) Put(key []byte, value V) *Entry[V] {
 	if c.byKey == nil {
 		c.byKey = map[string]*Entry[V]{}
 	}
+	c.beginCycle()
 	entry := &Entry[V]{Value: value, key: string(key), created: c.cycle, usedAt: c.cycle}
 	entry.element = c.recent.PushFront(entry)
 	c.byKey[entry.key] = entry
@@ -79,28 +95,60 @@ func (c *Cache[V]) Seen(key []byte, bytes int) bool {
 		c.Put(key, none)
 		return false
 	}
+	c.beginCycle()
 	unseenFor := c.cycle - entry.usedAt
 	c.Touch(entry)
-	return entry.created < c.cycle && (any(entry.Value) != nil || c.admits(bytes, unseenFor))
+	return entry.created < c.cycle && (any(entry.Value) != nil || c.budget != nil && c.budget.admits(c, bytes, c.cycle-2*unseenFor))
 }
 
 // maxVictims is how many entries may have to be evicted for a value.
 const maxVictims = 1024
 
-func (c *Cache[V]) admits(bytes, unseenFor int) bool {
-	missing := c.used + bytes - c.Budget
+// bytesBefore returns how many bytes the entries have that were last used before a cycle, up to the most that are of interest.
+func (c *Cache[V]) bytesBefore(cycle, most int) int {
+	bytes := 0
 	last := c.recent.Back()
 	for range maxVictims {
-		if missing <= 0 {
-			return true
+		if bytes >= most || last == nil || last.Value.(*Entry[V]).usedAt >= cycle {
+			break
 		}
-		if last == nil || c.cycle-last.Value.(*Entry[V]).usedAt <= 2*unseenFor {
-			return false
-		}
-		missing -= last.Value.(*Entry[V]).bytes
+		bytes += last.Value.(*Entry[V]).bytes
 		last = last.Prev()
 	}
-	return false
+	return bytes
+}
+
+// oldest is in which cycle the entry was last used that has not been used for longest.
+func (c *Cache[V]) oldest() int64 {
+	if last := c.last.Load(); last != 0 {
+		return last - 1
+	}
+	return math.MaxInt64
+}
+
+// evictOldest removes the entry that has not been used for longest.
+func (c *Cache[V]) evictOldest() {
+	if last := c.recent.Back(); last != nil {
+		c.Remove(last.Value.(*Entry[V]))
+	}
+	c.noteOldest()
+}
+
+func (c *Cache[V]) noteOldest() {
+	last := c.recent.Back()
+	if last == nil {
+		c.last.Store(0)
+		return
+	}
+	c.last.Store(int64(last.Value.(*Entry[V]).usedAt) + 1)
+}
+
+// count adds to what the entries have.
+func (c *Cache[V]) count(bytes int) {
+	c.used += bytes
+	if c.budget != nil && bytes != 0 {
+		c.budget.used.Add(int64(bytes))
+	}
 }
 
 // EndCycle measures the entries used since it was last called, and evicts until the budget is kept.
@@ -112,14 +160,19 @@ func (c *Cache[V]) EndCycle() {
 		if any(entry.Value) != nil {
 			now += entry.Value.Bytes()
 		}
-		c.used += now - entry.bytes
+		c.count(now - entry.bytes)
 		entry.bytes = now
 		element = element.Next()
 	}
 	c.touched = 0
-	c.cycle++
-	for last := c.recent.Back(); c.used > c.Budget && last != nil; last = c.recent.Back() {
-		c.Remove(last.Value.(*Entry[V]))
+	if c.budget == nil {
+		c.Clear()
+		return
+	}
+	c.budget.cycles.Add(1)
+	c.noteOldest()
+	if c.budget.Used() > c.budget.limit {
+		c.budget.shrink(c)
 	}
 }
 
@@ -129,7 +182,7 @@ func (c *Cache[V]) Remove(entry *Entry[V]) {
 		return
 	}
 	c.recent.Remove(entry.element)
-	c.used -= entry.bytes
+	c.count(-entry.bytes)
 	delete(c.byKey, entry.key)
 }
 
@@ -137,7 +190,9 @@ func (c *Cache[V]) Remove(entry *Entry[V]) {
 func (c *Cache[V]) Clear() {
 	clear(c.byKey)
 	c.recent.Init()
-	c.used, c.touched = 0, 0
+	c.count(-c.used)
+	c.touched = 0
+	c.noteOldest()
 }
 
 // Used is how many bytes the entries had at the end of the last cycle.

@@ -5,6 +5,7 @@ package lru_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/rouse-scheduler/rouse/internal/lru"
@@ -15,10 +16,17 @@ type table struct{ bytes int }
 
 func (t *table) Bytes() int { return t.bytes }
 
+// alone returns a cache with a budget of its own.
+func alone[V interface{ Bytes() int }](budget int) *lru.Cache[V] {
+	c := &lru.Cache[V]{}
+	c.Join(lru.NewBudget(budget), &sync.Mutex{})
+	return c
+}
+
 // overhead is what an entry with a key of one byte takes in addition to its value.
 func overhead(t *testing.T) int {
 	t.Helper()
-	c := lru.Cache[*table]{Budget: 1 << 20}
+	c := alone[*table](1 << 20)
 	c.Put([]byte("k"), &table{})
 	c.EndCycle()
 	return c.Used()
@@ -41,7 +49,7 @@ func check(t *testing.T, c *lru.Cache[*table], want map[string]bool) {
 
 func TestEvictsTheLeastRecentlyUsed(t *testing.T) {
 	one := 1000 + overhead(t)
-	c := &lru.Cache[*table]{Budget: 3 * one}
+	c := alone[*table](3 * one)
 	for _, key := range []string{"a", "b", "c"} {
 		put(c, key, 1000)
 	}
@@ -65,7 +73,7 @@ func TestEvictsOnlyAtTheEndOfACycle(t *testing.T) {
 }
 
 func TestMeasuresWhatWasUsedAgain(t *testing.T) {
-	c := &lru.Cache[*table]{Budget: 2*overhead(t) + 350}
+	c := alone[*table](2*overhead(t) + 350)
 	grows := put(c, "a", 100)
 	grows.Value.bytes = 250
 	c.Get([]byte("a"))
@@ -81,7 +89,7 @@ func TestMeasuresWhatWasUsedAgain(t *testing.T) {
 }
 
 func TestClear(t *testing.T) {
-	c := &lru.Cache[*table]{Budget: 2 * (overhead(t) + 100)}
+	c := alone[*table](2 * (overhead(t) + 100))
 	put(c, "a", 100)
 	c.Get([]byte("a"))
 	c.Clear()
@@ -94,7 +102,7 @@ func TestClear(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
-	c := &lru.Cache[*table]{Budget: 1 << 20}
+	c := alone[*table](1 << 20)
 	first := put(c, "a", 100)
 	c.Remove(first)
 	again := put(c, "a", 100)
@@ -109,7 +117,7 @@ func TestRemove(t *testing.T) {
 type sized interface{ Bytes() int }
 
 func TestSeenIsAboutEarlierCycles(t *testing.T) {
-	c := lru.Cache[sized]{Budget: 1 << 20}
+	c := alone[sized](1 << 20)
 	key := []byte("k")
 	for range 2 {
 		if c.Seen(key, 1000) {
@@ -131,7 +139,7 @@ func TestSeenIsAboutEarlierCycles(t *testing.T) {
 // TestKeysThatTakeTurns has more keys come one after the other than there is room for, and then others.
 func TestKeysThatTakeTurns(t *testing.T) {
 	const size, rooms = 10_000, 5
-	c := lru.Cache[sized]{Budget: rooms*size + 30_000}
+	c := alone[sized](rooms*size + 30_000)
 	round := func(name string, keys int) (hits int) {
 		for i := range keys {
 			key := fmt.Appendf(nil, "%s%d", name, i)

@@ -207,7 +207,7 @@ func (pl *plugin) newIncomingTerms(parsed *framework.PodInfo, selected [][]strin
 // is shared guard changes; what a cycle has brought up to date is read without them, until the snapshot changes.
 type snapshotCounts struct {
 	shared   *topology.Shared
-	incoming lru.Cache[*incomingTerms]
+	incoming *lru.Cache[*incomingTerms]
 	// key and written are working space.
 	key     []byte
 	written []writtenTerm
@@ -216,13 +216,13 @@ type snapshotCounts struct {
 	existingAntiAffinity, existingScored *existingTerms
 }
 
-// incomingTermsBudget is how many bytes the incoming terms of a plugin may take.
+// incomingTermsBudget is how many bytes the incoming terms of a plugin may take where it shares no budget with others.
 const incomingTermsBudget = 64 << 20
 
-func (pl *plugin) newCounts(shared *topology.Shared) *snapshotCounts {
+func (pl *plugin) newCounts(shared *topology.Shared, incoming *lru.Cache[*incomingTerms]) *snapshotCounts {
 	return &snapshotCounts{
 		shared:               shared,
-		incoming:             lru.Cache[*incomingTerms]{Budget: incomingTermsBudget},
+		incoming:             incoming,
 		existingAntiAffinity: newExistingTerms(framework.NodeView.PodsWithRequiredAntiAffinity, antiAffinityTerms),
 		existingScored:       newExistingTerms(framework.NodeView.PodsWithAffinity, pl.scoredTerms),
 	}
@@ -231,14 +231,16 @@ func (pl *plugin) newCounts(shared *topology.Shared) *snapshotCounts {
 // countsOf returns what is kept about nodes, or what can be used only once where they don't last.
 func (pl *plugin) countsOf(nodes framework.IndexedSnapshot, lasting bool) *snapshotCounts {
 	if !lasting {
-		return pl.newCounts(topology.SharedOnce(nodes))
+		return pl.newCounts(topology.SharedOnce(nodes), &lru.Cache[*incomingTerms]{})
 	}
 	var last *topology.Shared
 	if pl.kept != nil {
 		last = pl.kept.shared
 	}
 	if shared := topology.SharedOf(nodes, last); shared != last {
-		pl.kept = pl.newCounts(shared)
+		pl.incoming.Clear()
+		pl.incoming.Join(lru.BudgetOf(nodes, incomingTermsBudget), &pl.mu)
+		pl.kept = pl.newCounts(shared, &pl.incoming)
 	}
 	return pl.kept
 }

@@ -30,6 +30,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/rouse-scheduler/rouse/framework"
+	"github.com/rouse-scheduler/rouse/internal/lru"
 	"github.com/rouse-scheduler/rouse/plugins/internal/pluginargs"
 	"github.com/rouse-scheduler/rouse/profiles"
 )
@@ -80,6 +81,8 @@ type plugin struct {
 	// mu guards lasting: what is kept of the snapshot from cycle to cycle.
 	mu   sync.Mutex
 	kept *snapshotCounts
+	// incoming are the terms of pods that came by lately, of kept.
+	incoming lru.Cache[*incomingTerms]
 }
 
 // New builds the plugin from *configv1.InterPodAffinityArgs, where nil means all defaults. The handle must have an

@@ -15,7 +15,7 @@ import (
 	"github.com/rouse-scheduler/rouse/plugins/internal/topology"
 )
 
-// tableBudget is how many bytes the tables of a plugin may take.
+// tableBudget is how many bytes the tables of a plugin may take where it shares no budget with others.
 const tableBudget = 96 << 20
 
 // tables are the tables of pods that came by lately, and what they are made of.
@@ -65,7 +65,7 @@ func (pl *plugin) tableFor(pod *v1.Pod, action v1.UnsatisfiableConstraintAction,
 		if shared = topology.SharedOf(nodes, t.shared); shared != t.shared {
 			t.shared = shared
 			t.kept.Clear()
-			t.kept.Budget = tableBudget
+			t.kept.Join(lru.BudgetOf(nodes, tableBudget), &t.mu)
 		}
 	}
 	shared.Lock()

@@ -154,9 +154,9 @@ func frameworkDefinitions() []Definition {
 			Buckets: exponential(0.001, 2, 15), Stability: basemetrics.BETA,
 			Help: "How long a pod waited for permission to be bound.",
 		}, {
-			Name: prefix + "verdict_cache_bytes", Kind: Gauge, Labels: []string{"profile"},
+			Name: prefix + "verdict_cache_bytes", Kind: Gauge,
 			Stability: basemetrics.ALPHA,
-			Help:      "Memory that verdicts and scores of plugins take, which are kept until nodes change.",
+			Help:      "Memory that what plugins said and counted takes, which is kept until nodes change, for all profiles.",
 		}, {
 			Name: prefix + "goroutines", Kind: Gauge, Labels: []string{"operation"},
 			Stability: basemetrics.BETA,

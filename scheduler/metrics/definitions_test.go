@@ -45,7 +45,7 @@ schedule_attempts_total counter {result,profile} STABLE
 scheduling_algorithm_duration_seconds histogram {} (0.001,2,15) BETA
 scheduling_attempt_duration_seconds histogram {result,profile} (0.001,2,15) STABLE
 unschedulable_pods gauge {plugin,profile} BETA
-verdict_cache_bytes gauge {profile} ALPHA
+verdict_cache_bytes gauge {} ALPHA
 volume_scheduling_stage_error_total counter {operation} ALPHA
 `
 

@@ -51,7 +51,7 @@ func touchAll(m *metrics.Recorder) {
 	m.PluginEvaluations("P", runtime.MethodFilter, profile).Inc()
 	m.PermitWait("Success", time.Second)
 	m.Goroutines("binding", 1)
-	m.VerdictCacheBytes("p", 1)
+	m.VerdictCacheBytes(1)
 	m.PreemptionAttempted()
 	m.VictimsChosen(3)
 	m.EvictionEnded(nil, time.Second)
@@ -174,9 +174,9 @@ func TestWhatIsMeasured(t *testing.T) {
 		}, []string{"P Filter default-scheduler: 2", "P Score default-scheduler: 0"}},
 		{"permit_wait_duration_seconds", func(m *metrics.Recorder) { m.PermitWait("Unschedulable", time.Second) }, []string{"Unschedulable: 1 in 1"}},
 		{"verdict_cache_bytes", func(m *metrics.Recorder) {
-			m.VerdictCacheBytes("p", 7)
-			m.VerdictCacheBytes("p", 5)
-		}, []string{"p: 5"}},
+			m.VerdictCacheBytes(7)
+			m.VerdictCacheBytes(5)
+		}, []string{"5"}},
 		{"goroutines", func(m *metrics.Recorder) {
 			m.Goroutines("binding", 1)
 			m.Goroutines("Filter", 16)

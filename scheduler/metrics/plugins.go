@@ -44,8 +44,8 @@ func (m *recorder) Goroutines(operation string, change int) {
 }
 
 // VerdictCacheBytes implements runtime.VerdictCacheMetrics.
-func (m *recorder) VerdictCacheBytes(profile string, bytes int) {
-	m.verdictCaches.of(labels{profile}).set(bytes)
+func (m *recorder) VerdictCacheBytes(bytes int) {
+	m.verdictCaches.of(labels{}).set(bytes)
 }
 
 // PreemptionAttempted implements preemption.Metrics.
