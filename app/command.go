@@ -4,6 +4,8 @@
 package app
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
@@ -20,7 +22,8 @@ func WithPlugin(name string, factory runtime.PluginFactory) Option {
 }
 
 // NewSchedulerCommand returns the command line, with the plugins of the options in addition to the in-tree ones. Execute it
-// with [Run], or with the one of k8s.io/component-base/cli. A binary of another name sets Use.
+// with [Run], or with the one of k8s.io/component-base/cli. A binary of another name sets Use. One that is called kubectl-rouse is a
+// plugin of kubectl: explain reads the cluster of the current context there, unless other input is given.
 func NewSchedulerCommand(options ...Option) *cobra.Command {
 	return NewSchedulerCommandWithScheme(nil, options...)
 }
@@ -30,7 +33,11 @@ func NewSchedulerCommand(options ...Option) *cobra.Command {
 // scheme, and what the file says that the type does not have is an error; see [profiles.Options].Scheme. Custom kinds among
 // the types exist in the simulated clusters of the other commands, even without a CustomResourceDefinition. The scheme may be nil.
 func NewSchedulerCommandWithScheme(scheme *apiruntime.Scheme, options ...Option) *cobra.Command {
-	p := &program{options: options, scheme: scheme}
+	return (&program{options: options, scheme: scheme, kubectl: isKubectlPlugin(os.Args[0])}).command()
+}
+
+// command returns the command line.
+func (p *program) command() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "rouse",
 		Short: "The Kubernetes scheduling framework: simulate, inspect and check schedulers",
@@ -45,6 +52,7 @@ func NewSchedulerCommandWithScheme(scheme *apiruntime.Scheme, options ...Option)
 		p.simulateCommand(),
 		p.eventsCommand(),
 		p.explainCommand(),
+		p.snapshotCommand(),
 		p.auditCommand(),
 		p.testCommand(),
 		p.profilesCommand(),
@@ -53,5 +61,8 @@ func NewSchedulerCommandWithScheme(scheme *apiruntime.Scheme, options ...Option)
 	)
 	asGroup(command)
 	p.runsAlone(command)
+	if p.kubectl {
+		asKubectlPlugin(command)
+	}
 	return command
 }

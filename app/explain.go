@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rouse-scheduler/rouse/inspect"
 	"github.com/rouse-scheduler/rouse/internal/render"
@@ -61,14 +60,18 @@ func typedName(argument string) string {
 
 func (p *program) explainPodCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:     "pod [NAMESPACE/]NAME {--server URL | --scenario PATH [PATH...]}",
+		Use:     "pod [NAMESPACE/]NAME {--context NAME | --filename PATH | --server URL | --scenario PATH [PATH...]}",
 		Aliases: []string{"pods", "po"},
 		Short:   "Explain why a pod waits, what would wake it, and which nodes are closest",
 		Long: "Explains why a pod waits: which plugins rejected it and why, which events would wake it, how the plugins\n" +
 			"answered the last ones, and which nodes come closest, with everything that blocks the pod there.\n\n" +
-			"With --server it asks a running scheduler ('rouse run') about the current state. With --scenario it replays\n" +
-			"manifests and scenarios as simulate does, to the end or to the time given by --at.",
-		Example: "  rouse explain pod shop/web-1 --server https://localhost:10259 --token-file token --certificate-authority ca.crt\n" +
+			"With --context it reads the objects of a cluster, whichever scheduler it has, with --filename those in the output\n" +
+			"of 'kubectl get' or 'rouse snapshot'; --config is the configuration of that scheduler. With --server it asks a\n" +
+			"running 'rouse run', which knows its queue and the events too. With --scenario it replays manifests and scenarios\n" +
+			"as simulate does, to the end or to the time given by --at.",
+		Example: "  rouse explain pod web-1 -n shop --context production --config scheduler.yaml\n" +
+			"  rouse explain pod shop/web-1 -f cluster.yaml\n" +
+			"  rouse explain pod shop/web-1 --server https://localhost:10259 --token-file token --certificate-authority ca.crt\n" +
 			"  rouse explain pod web-1 -n shop --scenario cluster.yaml\n" +
 			"  rouse explain pod web-1 --scenario cluster.yaml\n" +
 			"  rouse explain pod shop/web-1 --scenario cluster.yaml scenario.yaml --at 25s\n" +
@@ -85,11 +88,17 @@ func (p *program) explainPodCommand() *cobra.Command {
 func (p *program) addExplanation(command *cobra.Command) func(command *cobra.Command, pod string, further []string) error {
 	server := addServerFlags(command)
 	scenario := p.addScenarioFlags(command)
-	namespace := command.Flags().StringP("namespace", "n", "", "namespace of the pod, if the name does not include it; the default is default")
+	objects := addObjectFlags(command, scenario.replay)
+	namespace := command.Flags().StringP("namespace", "n", "", "namespace of the pod, if the name does not include it; the default is that of the context, or default")
 	nodes := command.Flags().Int("nodes", inspect.DefaultNodes, "how many of the closest nodes to show")
 	output := addOutputFlag(command)
+	prefix := ""
+	if command.Name() == "explain" {
+		prefix = "pod/"
+	}
+	command.ValidArgsFunction = objects.completePods(namespace, prefix)
 	return func(command *cobra.Command, pod string, further []string) error {
-		namespace, name, err := podOf(command, *namespace, pod)
+		namespace, name, err := podOf(command, *namespace, pod, objects.namespaceOf(command, ""))
 		if err != nil {
 			return err
 		}
@@ -97,8 +106,13 @@ func (p *program) addExplanation(command *cobra.Command) func(command *cobra.Com
 			return usageError(command, "--nodes is %d, but must not be negative", *nodes)
 		}
 		explain := scenario.explain
-		if server.asked(command) {
+		switch {
+		case objects.fromFiles() || objects.named(command):
+			explain = objects.explain
+		case server.asked(command):
 			explain = server.explain
+		case len(scenario.paths) == 0 && objects.asked(command):
+			explain = objects.explain
 		}
 		explanation, err := explain(command, further, namespace, name, *nodes)
 		if err != nil {
@@ -127,7 +141,7 @@ func (p *program) addScenarioFlags(command *cobra.Command) *scenarioFlags {
 func (f *scenarioFlags) explain(command *cobra.Command, further []string, namespace, name string, nodes int) (*inspect.Explanation, error) {
 	switch {
 	case len(f.paths) == 0:
-		return nil, usageError(command, "%q needs --server, or --scenario with at least one file or folder", command.CommandPath())
+		return nil, usageError(command, "%q needs --server, or --scenario with at least one file or folder, or --context or --filename", command.CommandPath())
 	case f.at < 0:
 		return nil, usageError(command, "--at is %v, which is before the start", f.at)
 	}
@@ -156,10 +170,10 @@ func (f *scenarioFlags) explain(command *cobra.Command, further []string, namesp
 }
 
 // podOf reads the name of a pod, with or without namespace, which may also have been given by itself.
-func podOf(command *cobra.Command, given, argument string) (namespace, name string, err error) {
+func podOf(command *cobra.Command, given, argument, otherwise string) (namespace, name string, err error) {
 	namespace, name, qualified := strings.Cut(argument, "/")
 	if !qualified {
-		namespace, name = cmp.Or(given, metav1.NamespaceDefault), argument
+		namespace, name = cmp.Or(given, otherwise), argument
 	}
 	switch {
 	case namespace == "" || name == "" || strings.Contains(name, "/"):

@@ -30,9 +30,8 @@ func (p *program) newWhatIf(ctx context.Context, config *profiles.Configuration,
 // advise adds to an explanation what would let a waiting pod be scheduled, or why a pod is on its node. What it cannot find out it
 // says there.
 func advise(ctx context.Context, cluster *whatif.Cluster, explanation *inspect.Explanation, nodes int) {
-	named := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: explanation.Namespace, Name: explanation.Name}}
-	pod, found := cluster.Get(named).(*v1.Pod)
-	if !found || explanation.Phase != "" {
+	pod := podNamed(cluster, explanation.Namespace, explanation.Name)
+	if pod == nil || explanation.Phase != "" {
 		return
 	}
 	var err error
@@ -45,6 +44,12 @@ func advise(ctx context.Context, cluster *whatif.Cluster, explanation *inspect.E
 	if err != nil {
 		explanation.SuggestionsError = err.Error()
 	}
+}
+
+// podNamed returns a pod of a cluster, nil if it does not exist.
+func podNamed(cluster *whatif.Cluster, namespace, name string) *v1.Pod {
+	pod, _ := cluster.Get(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}).(*v1.Pod)
+	return pod
 }
 
 // scores returns the best nodes for a pod that has one, as if it were to be placed now.

@@ -31,6 +31,8 @@ import (
 type program struct {
 	options []Option
 	scheme  *apiruntime.Scheme // of Go types for arguments and custom kinds; may be nil
+	// kubectl is true if kubectl calls the program, in which case explain reads the cluster that kubectl would.
+	kubectl bool
 }
 
 // pluginSet is what profiles may name.

@@ -122,6 +122,7 @@ func fail(w http.ResponseWriter, code int, reason, message string) {
 // serveObjects lists or watches the objects of a kind.
 func (s *apiServer) serveObjects(w http.ResponseWriter, r *http.Request, resource string) {
 	version := strings.TrimPrefix(strings.TrimPrefix(path.Dir(r.URL.Path), "/apis/"), "/api/")
+	version, _, _ = strings.Cut(version, "/namespaces/")
 	kind := map[string]string{
 		"csidrivers": "CSIDriver", "csinodes": "CSINode", "csistoragecapacities": "CSIStorageCapacity",
 		"deviceclasses": "DeviceClass", "namespaces": "Namespace", "nodes": "Node", "persistentvolumeclaims": "PersistentVolumeClaim",
@@ -129,6 +130,7 @@ func (s *apiServer) serveObjects(w http.ResponseWriter, r *http.Request, resourc
 		"replicasets": "ReplicaSet", "replicationcontrollers": "ReplicationController", "resourceclaims": "ResourceClaim",
 		"resourceslices": "ResourceSlice", "services": "Service", "statefulsets": "StatefulSet", "storageclasses": "StorageClass",
 		"volumeattachments": "VolumeAttachment", "devicetaintrules": "DeviceTaintRule", "racks": "Rack", "configmaps": "ConfigMap",
+		"priorityclasses": "PriorityClass", "resourceclaimtemplates": "ResourceClaimTemplate",
 	}[resource]
 	if r.URL.Query().Get("watch") == "" {
 		fmt.Fprintf(w, `{"kind":"%sList","apiVersion":%q,"metadata":{"resourceVersion":"1"},"items":[%s]}`,

@@ -78,6 +78,15 @@ type Explanation struct {
 	Scores []NodeScore `json:"scores"`
 }
 
+// NewExplanation returns an explanation of a pod that says nothing yet. Its lists are empty, not nil.
+func NewExplanation(namespace, name, at string) *Explanation {
+	return &Explanation{
+		Namespace: namespace, Name: name, At: at,
+		Victims: []string{}, PreemptedFor: []string{}, PendingPermitPlugins: []string{}, RejectedBy: []Rejection{}, RequeueEvents: []PluginEvents{},
+		RecentEvents: []RecentEvent{}, Everywhere: []Blocker{}, Nodes: []NodeBlockers{}, Suggestions: []Suggestion{}, Scores: []NodeScore{},
+	}
+}
+
 // NodeScore is how good a node is for a pod.
 type NodeScore struct {
 	Node  string `json:"node"`

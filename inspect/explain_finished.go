@@ -32,10 +32,8 @@ func finishedPod(ctx context.Context, client clientset.Interface, namespace, nam
 
 // explainFinished explains a pod that has succeeded or failed.
 func explainFinished(pod *v1.Pod, at string) *Explanation {
-	return &Explanation{
-		Namespace: pod.Namespace, Name: pod.Name, SchedulerName: pod.Spec.SchedulerName, At: at,
-		Pool: simulate.PoolDeleted, Node: pod.Spec.NodeName, Phase: string(pod.Status.Phase), Message: pod.Status.Message,
-		PreemptedFor: []string{}, PendingPermitPlugins: []string{}, RejectedBy: []Rejection{}, RequeueEvents: []PluginEvents{}, RecentEvents: []RecentEvent{},
-		Everywhere: []Blocker{}, Nodes: []NodeBlockers{}, Victims: []string{}, Suggestions: []Suggestion{}, Scores: []NodeScore{},
-	}
+	e := NewExplanation(pod.Namespace, pod.Name, at)
+	e.SchedulerName, e.Pool, e.Node = pod.Spec.SchedulerName, simulate.PoolDeleted, pod.Spec.NodeName
+	e.Phase, e.Message = string(pod.Status.Phase), pod.Status.Message
+	return e
 }

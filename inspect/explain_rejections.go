@@ -37,18 +37,27 @@ func newFailedAttempt(failure scheduler.Failure, at time.Time) *failedAttempt {
 	return failed
 }
 
-// rejectionsOf counts the verdicts of an attempt by plugin and reason, the plugin that rejected the pod most often first.
+// rejectionsOf counts the verdicts of an attempt.
 func rejectionsOf(failure scheduler.Failure) []Rejection {
+	nodes := 0
+	var fit *framework.FitError
+	if errors.As(failure.Status.AsError(), &fit) {
+		nodes = fit.NumAllNodes
+	}
+	return NewRejections(failure.Diagnosis, nodes)
+}
+
+// NewRejections counts the verdicts about a pod on so many nodes by plugin and reason, the plugin that rejected it most often first.
+func NewRejections(diagnosis *framework.Diagnosis, nodes int) []Rejection {
 	counts := rejectionCounts{nodes: map[string]int{}, reasons: map[string]map[string]int{}}
-	statuses, counted := failure.Diagnosis.NodeToStatus, 0
+	statuses, counted := diagnosis.NodeToStatus, 0
 	statuses.ForEachStatus(func(status *fwk.Status, nodes int) {
 		counts.add(status.Plugin(), framework.ReasonsOf(status), nodes)
 		counted += nodes
 	})
-	rejectors := failure.Diagnosis.UnschedulablePlugins.Union(failure.Diagnosis.PendingPlugins)
-	var fit *framework.FitError
-	if absent := statuses.AbsentNodesStatus(); absent != nil && errors.As(failure.Status.AsError(), &fit) && fit.NumAllNodes > counted {
-		counts.add(counts.narrowedBy(absent, rejectors), framework.ReasonsOf(absent), fit.NumAllNodes-counted)
+	rejectors := diagnosis.UnschedulablePlugins.Union(diagnosis.PendingPlugins)
+	if absent := statuses.AbsentNodesStatus(); absent != nil && nodes > counted {
+		counts.add(counts.narrowedBy(absent, rejectors), framework.ReasonsOf(absent), nodes-counted)
 	}
 	for plugin := range rejectors {
 		counts.add(plugin, nil, 0)

@@ -53,13 +53,10 @@ type podSnapshot struct {
 
 // explain explains the pod, with at most so many of the closest nodes.
 func (s *podSnapshot) explain(nodes int) *Explanation {
-	view := &Explanation{
-		Namespace: s.state.Namespace, Name: s.state.Name, At: s.at,
-		Pool: s.state.Pool, Node: s.state.Node, PendingPermitPlugins: []string{},
-		Attempts: s.state.Attempts, Message: s.state.Message, WokenBy: s.state.WokenBy,
-		PreemptedFor: []string{}, RejectedBy: []Rejection{}, RequeueEvents: []PluginEvents{}, RecentEvents: append([]RecentEvent{}, s.history.events...),
-		Everywhere: []Blocker{}, Nodes: []NodeBlockers{}, Victims: []string{}, Suggestions: []Suggestion{}, Scores: []NodeScore{},
-	}
+	view := NewExplanation(s.state.Namespace, s.state.Name, s.at)
+	view.Pool, view.Node, view.Attempts = s.state.Pool, s.state.Node, s.state.Attempts
+	view.Message, view.WokenBy = s.state.Message, s.state.WokenBy
+	view.RecentEvents = append(view.RecentEvents, s.history.events...)
 	if view.Pool == simulate.PoolBound {
 		view.Since = s.state.BoundAt
 	}
@@ -133,24 +130,22 @@ func (s *podSnapshot) setWait(view *Explanation, profile *runtime.Framework, nod
 		view.ProbeError = err.Error()
 		return
 	}
-	view.setVictims(s.pod, infos)
-	s.setNodes(view, built, infos, nodes)
-}
-
-// setVictims sets which pods on the nominated node are ending and are less important, which is what preemption leaves.
-func (e *Explanation) setVictims(pod *v1.Pod, nodes []fwk.NodeInfo) {
-	for _, node := range nodes {
-		if e.NominatedNode == "" || node.Node().Name != e.NominatedNode {
-			continue
-		}
-		for _, other := range node.GetPods() {
-			victim := other.GetPod()
-			if victim.DeletionTimestamp != nil && corev1helpers.PodPriority(victim) < corev1helpers.PodPriority(pod) {
-				e.Victims = append(e.Victims, podName(victim))
+	for _, node := range infos {
+		if node.Node().Name == view.NominatedNode {
+			for _, other := range node.GetPods() {
+				view.AddVictim(s.pod, other.GetPod())
 			}
 		}
 	}
-	slices.Sort(e.Victims)
+	s.setNodes(view, built, infos, nodes)
+}
+
+// AddVictim adds a pod on the nominated node to the victims if it is ending and less important than the pod, which is what
+// preemption leaves.
+func (e *Explanation) AddVictim(pod, other *v1.Pod) {
+	if other.DeletionTimestamp != nil && corev1helpers.PodPriority(other) < corev1helpers.PodPriority(pod) {
+		e.Victims = append(e.Victims, podName(other))
+	}
 }
 
 // preEnqueueRejection calls the PreEnqueue plugin that rejects the pod once more for its reasons, if it can be called.

@@ -63,8 +63,11 @@ func drawRejections(b *strings.Builder, style Style, e *inspect.Explanation) {
 		return
 	}
 	title := "Rejected by"
-	if e.RejectedAt != "" {
+	switch {
+	case e.RejectedAt != "" && e.Attempts > 0:
 		title = fmt.Sprintf("Rejected at %s by", e.RejectedAt)
+	case e.Attempts == 0 && e.Since == "": // from the objects, whatever its scheduler has seen
+		title = "Rejected now by"
 	}
 	fmt.Fprintf(b, "\n%s\n\n", style.paint(bold, title))
 	list := table{indent: "  ", header: []string{"PLUGIN", "NODES", "REASON"}, right: map[int]bool{1: true}}

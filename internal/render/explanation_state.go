@@ -50,6 +50,8 @@ func waits(e *inspect.Explanation) string {
 		return fmt.Sprintf("is nominated for node %s, and waits for %s to end there.", e.NominatedNode, list(e.Victims))
 	case e.NominatedNode != "":
 		return fmt.Sprintf("is nominated for node %s, where room is kept for it, and waits for an event.", e.NominatedNode)
+	case len(e.Nodes) > 0 && e.Nodes[0].BlockerCount == 0 && len(e.Everywhere) == 0:
+		return "has no node, although " + feasible(e) + " would take it now."
 	case e.Since == "" && e.Attempts == 0 && len(e.RejectedBy) == 0: // the queue does not know it
 		return "is not in the queue."
 	case e.AllNodes > 0:
@@ -109,6 +111,9 @@ func timing(e *inspect.Explanation) string {
 	}
 	switch {
 	case e.Phase != "" || e.Attempts == 0 && (e.Pool == simulate.PoolBound || e.Pool == simulate.PoolDeleted): // by another scheduler, or before
+	case e.Attempts == 0 && e.RejectedAt != "": // by another scheduler
+		parts = append(parts, "rejected since "+e.RejectedAt)
+	case e.Attempts == 0 && e.Since == "":
 	case e.Attempts == 0:
 		parts = append(parts, "never tried")
 	case e.Pool == simulate.PoolBound && e.WokenBy != "":
@@ -140,7 +145,10 @@ func purpose(e *inspect.Explanation) string {
 
 // message returns the message where the lists below do not say as much.
 func message(e *inspect.Explanation) string {
-	if len(e.RejectedBy) > 0 || e.Pool == simulate.PoolBound {
+	switch {
+	case e.Attempts == 0 && e.RejectedAt != "" && e.Message != "":
+		return "Its scheduler says: " + e.Message
+	case len(e.RejectedBy) > 0 || e.Pool == simulate.PoolBound:
 		return ""
 	}
 	return e.Message
