@@ -14,7 +14,8 @@ import (
 
 // HintClassPlugin is an optional interface in addition to the official ones, for plugins whose queueing hints read only a part
 // of the waiting pod. Pods of one class get one call of a hint for an event. A plugin without it falls back to what it
-// signs (fwk.SignPlugin), and one that does not sign either is called pod by pod.
+// signs (fwk.SignPlugin), and, unless it is a [FilterKeyPlugin], the namespace of the pod; one that does not sign, or signs host
+// ports without their addresses, is called pod by pod.
 type HintClassPlugin interface {
 	fwk.Plugin
 	// HintClass returns the same class for pods that every hint of the plugin treats alike, and false for a pod

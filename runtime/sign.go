@@ -73,8 +73,10 @@ func (f *Framework) SignPod(ctx context.Context, pod *v1.Pod) fwk.PodSignature {
 }
 
 // HintClass puts pods that a plugin's queueing hints treat alike into one class. A plugin decides for itself by
-// implementing [framework.HintClassPlugin]; for others the class is what the plugin signs of the pod. The result is
-// false for a pod whose hints must be run for it alone, and for a plugin that the profile does not have.
+// implementing [framework.HintClassPlugin]; for others the class is what the plugin signs of the pod. Unless it has a filter
+// key, it signs for pods of one controller, as kube-scheduler uses signatures: the namespace is added, without which the
+// claims of fwk.VolumesSigner are ambiguous, and pods with ports of fwk.HostPortsSigner, which leaves addresses and protocols
+// out, are in no class. The result is false for a pod whose hints must be run for it alone, and for a plugin that the profile does not have.
 func (f *Framework) HintClass(ctx context.Context, name string, pod *v1.Pod) (class string, ok bool) {
 	switch plugin := f.Plugin(name).(type) {
 	case framework.HintClassPlugin:
@@ -84,6 +86,12 @@ func (f *Framework) HintClass(ctx context.Context, name string, pod *v1.Pod) (cl
 		fragments := map[string]any{}
 		if !f.addFragments(ctx, plugin, pod, fragments) {
 			return "", false
+		}
+		if _, keyed := plugin.(framework.FilterKeyPlugin); !keyed {
+			if _, ports := fragments[fwk.HostPortsSignerName]; ports {
+				return "", false
+			}
+			fragments["namespace"] = pod.Namespace
 		}
 		signed, err := json.Marshal(fragments) // sorts the keys
 		return string(signed), err == nil

@@ -107,12 +107,24 @@ func (c classifier) HintClass(*v1.Pod) (string, bool) {
 	return c.class, c.ok
 }
 
+// keyed is a plugin that knows itself what its verdicts depend on.
+type keyed struct{ signer }
+
+func (keyed) AppendFilterKey(key []byte, _ fwk.CycleState, _ *v1.Pod) ([]byte, bool) {
+	return key, true
+}
+
+// TestHintClass has plugins that say which pods are alike to their hints, that sign pods, or that do neither. What they sign for
+// pods of one controller need not have the namespace, of which claims and whatever else the pod names depends, nor the addresses
+// of ports.
 func TestHintClass(t *testing.T) {
 	plugins := []fwk.Plugin{
 		classifier{signer: signing("Decides", fragment("a", 1)), class: "red", ok: true},
 		classifier{signer: signing("Declines", fragment("a", 1))},
 		signing("Signs", fragment("b", 2), fragment("a", 1)),
 		signing("SignsNothing"),
+		keyed{signing("HasKey", fragment("a", 1))},
+		signing("SignsPorts", fragment(fwk.HostPortsSignerName, []int32{80})),
 		signer{fake: &fake{name: "Refuses"}, status: fwk.NewStatus(fwk.Unschedulable)},
 		signing("Unwritable", fragment("a", make(chan int))),
 		filterOnly{"Plain"},
@@ -128,15 +140,17 @@ func TestHintClass(t *testing.T) {
 	}{
 		"Decides":      {"red", true},
 		"Declines":     {"", false},
-		"Signs":        {`{"a":1,"b":2}`, true},
-		"SignsNothing": {`{}`, true},
+		"Signs":        {`{"a":1,"b":2,"namespace":"shop"}`, true},
+		"SignsNothing": {`{"namespace":"shop"}`, true},
+		"HasKey":       {`{"a":1}`, true},
+		"SignsPorts":   {"", false},
 		"Refuses":      {"", false},
 		"Unwritable":   {"", false},
 		"Plain":        {"", false},
 		"Absent":       {"", false},
 	}
 	for name, want := range tests {
-		class, ok := f.HintClass(t.Context(), name, objects.Pod("p").Build())
+		class, ok := f.HintClass(t.Context(), name, objects.Pod("p").Namespace("shop").Build())
 		if class != want.class || ok != want.ok {
 			t.Errorf("%s: class %q, %v, want %q, %v", name, class, ok, want.class, want.ok)
 		}
