@@ -39,6 +39,8 @@
 // checked when a pod comes back. The log is bounded; a pod that is in flight for so long that it overflows is tried again
 // after its backoff, since it is not known what it missed.
 //
+// docs/requeueing.md states all of this as numbered rules, and what they guarantee.
+//
 // # Time
 //
 // The queue starts no goroutine and no timer of its own. It reads the time from the clock in its options, and moves pods

@@ -56,7 +56,7 @@ func recreate(pod *v1.Pod) change {
 // changePod is an update of a pod without a node.
 func changePod(name, what, patch string, update func(pod *v1.Pod)) change {
 	return change{
-		name: what + " of pod " + name, scenario: fmt.Sprintf("patch: {apiVersion: v1, kind: Pod, metadata: {name: %s}, %s}", name, patch),
+		name: what + " of pod " + name, scenario: patchOf("Pod", name, patch),
 		possible: func(w *world) bool { return w.pods[name] != nil && w.pods[name].Spec.NodeName == "" },
 		do: func(w *world) {
 			pod := w.pods[name].DeepCopy()
@@ -98,7 +98,7 @@ func bindElsewhere(name, node string) change {
 // changeNode is an update of a node that does not have it yet.
 func changeNode(name, what, patch string, has func(node *v1.Node) bool, update func(node *v1.Node)) change {
 	return change{
-		name: what + " of node " + name, scenario: fmt.Sprintf("patch: {apiVersion: v1, kind: Node, metadata: {name: %s}, %s}", name, patch),
+		name: what + " of node " + name, scenario: patchOf("Node", name, patch),
 		possible: func(w *world) bool { return w.nodes[name] != nil && !has(w.nodes[name]) },
 		do: func(w *world) {
 			node := w.nodes[name].DeepCopy()
@@ -161,7 +161,7 @@ func relist() change {
 func reject(name string) change {
 	waiting := func(w *world) types.UID {
 		for uid, a := range w.attempts {
-			if a.permit && len(uid) > len(name) && string(uid[:len(name)]) == name && w.waitingPod(uid) != nil {
+			if a.permit && !a.answered && len(uid) > len(name) && string(uid[:len(name)]) == name && w.waitingPod(uid) != nil {
 				return uid
 			}
 		}
@@ -170,7 +170,11 @@ func reject(name string) change {
 	return change{
 		name:     "pod " + name + " is refused permission",
 		possible: func(w *world) bool { return waiting(w) != "" },
-		do:       func(w *world) { w.waitingPod(waiting(w)).Reject("Checker", "refused") },
+		do: func(w *world) {
+			uid := waiting(w)
+			w.attempts[uid].answered = true
+			w.waitingPod(uid).Reject("Checker", "refused")
+		},
 	}
 }
 

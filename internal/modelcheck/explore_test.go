@@ -5,6 +5,7 @@ package modelcheck
 
 import (
 	"fmt"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -16,6 +17,8 @@ import (
 // found is what an exploration found.
 type found struct {
 	states, transitions, final int
+	// runs is how many runs there were from states that were not expanded.
+	runs int
 	// complete is set if all states were explored, not only as many as were allowed.
 	complete bool
 	depth    int
@@ -73,6 +76,9 @@ func explore(in *instance, most int) found {
 	if e.found.problem == "" {
 		e.checkFinal()
 	}
+	if e.found.problem == "" {
+		e.settleOpen()
+	}
 	e.found.states, e.found.took = len(e.nodes), time.Since(began)
 	return e.found
 }
@@ -129,11 +135,11 @@ func (e *exploration) take(from int32, result expanded) (fresh []int32) {
 
 // fail notes a violation and the steps that lead to it.
 func (e *exploration) fail(path []uint8, problem string) {
-	e.found.problem = problem
+	e.found.problem = regexp.MustCompile("@[0-9]+").ReplaceAllString(problem, "") // the epochs of UIDs
 	w := newWorld(e.instance)
 	for _, by := range path {
 		taken := w.steps()[by]
-		e.found.trace = append(e.found.trace, happened{taken, taken.label()})
+		e.found.trace = append(e.found.trace, happened{taken, strings.ReplaceAll(taken.label(), w.epochMark(), "")})
 		if w.do(taken) != "" {
 			return
 		}

@@ -24,7 +24,8 @@ func (w *world) asleep() []string {
 	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
 		pod := w.pods[name]
 		queued, isQueued := pools[name]
-		if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || len(pod.Spec.SchedulingGates) > 0 || !isQueued {
+		if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || len(pod.Spec.SchedulingGates) > 0 || !isQueued ||
+			queued.info.UnschedulablePlugins.Has("Checker") { // refused permission, for good
 			continue
 		}
 		for _, node := range slices.Sorted(maps.Keys(w.nodes)) {

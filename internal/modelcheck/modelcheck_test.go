@@ -17,7 +17,7 @@ import (
 // TestSmall explores some states of every instance.
 func TestSmall(t *testing.T) {
 	for _, in := range instances() {
-		t.Run(in.name, func(t *testing.T) { check(t, in, number("STATES", 200)) })
+		t.Run(in.name, func(t *testing.T) { check(t, in, number("STATES", statesInTest)) })
 	}
 }
 
@@ -37,7 +37,7 @@ func check(t *testing.T, in *instance, most int) found {
 	if f.complete {
 		all = "all"
 	}
-	t.Logf("%7d states (%s), %8d transitions, %5d final, %3d steps deep, %v", f.states, all, f.transitions, f.final, f.depth, f.took.Round(time.Millisecond))
+	t.Logf("%7d states (%s), %8d transitions, %5d final, %6d runs, %3d steps deep, %v", f.states, all, f.transitions, f.final, f.runs, f.depth, f.took.Round(time.Millisecond))
 	if f.problem != "" {
 		t.Errorf("violation after %d steps in %q: %s\n%s\nas a scenario:\n%s", len(f.trace), in.name, f.problem, describeTrace(f.trace), in.scenario(f.trace))
 	}
@@ -58,7 +58,7 @@ func TestMutantsFit(t *testing.T) {
 // TestFind looks for a violation in all instances, in more and more states. It is what runs on mutants.
 func TestFind(t *testing.T) {
 	for _, most := range []int{100, 1000, 5000, 30000} {
-		if most > number("FIND", 100) {
+		if most > number("FIND", 0) {
 			return
 		}
 		for _, in := range instances() {
@@ -79,10 +79,11 @@ func TestProve(t *testing.T) {
 	for _, in := range instances() {
 		t.Run(in.name, func(t *testing.T) {
 			f := check(t, in, number("STATES", 200000))
-			total.states, total.transitions, total.final, total.took = total.states+f.states, total.transitions+f.transitions, total.final+f.final, total.took+f.took
+			total.states, total.transitions, total.final = total.states+f.states, total.transitions+f.transitions, total.final+f.final
+			total.runs, total.took = total.runs+f.runs, total.took+f.took
 		})
 	}
-	t.Logf("%d states, %d transitions, %d final, %v", total.states, total.transitions, total.final, total.took.Round(time.Second))
+	t.Logf("%d states, %d transitions, %d final, %d runs, %v", total.states, total.transitions, total.final, total.runs, total.took.Round(time.Second))
 	wanted := regexp.MustCompile(os.Getenv("MUTANTS"))
 	for _, m := range mutants() {
 		if wanted.MatchString(m.Name) {

@@ -31,7 +31,6 @@ func queueMutants() []mutant.Mutant {
 		in("a deleted pod stays in the queue", "queue.go", "\tq.DeleteNominatedPodIfExists(pod)\n\tq.remove(pod)\n", "\tq.DeleteNominatedPodIfExists(pod)\n"),
 		in("a deleted pod stays nominated", "queue.go", "\tq.DeleteNominatedPodIfExists(pod)\n\tq.remove(pod)\n", "\tq.remove(pod)\n"),
 		in("an update of a waiting pod wakes nobody", "queue.go", "\tfor _, event := range updates {\n\t\tpool :=", "\tfor _, event := range updates[:0] {\n\t\tpool :="),
-		in("a pod of the same name is taken for the old one", "queue.go", "if pod == nil || pod.Pod.UID != newPod.UID {", "if pod == nil {"),
 		in("an activation in flight is forgotten", "activate.go", "\t\tq.inFlight.record(event, named.UID)\n", ""),
 		in("an activation wakes all but the pod", "decision.go", "targeted && target != pod.Pod.UID", "targeted && target == pod.Pod.UID"),
 		in("errors back off forever", "flush.go", "range []*podHeap{&q.backoff, &q.fullBackoff} {\n\t\tpod := heap.first()", "range []*podHeap{&q.backoff} {\n\t\tpod := heap.first()"),

@@ -112,6 +112,7 @@ func (turnstile) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 	}
 	return []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeLabel}, QueueingHintFn: hint},
+		{Event: fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.UpdatePodLabel}},
 	}, nil
 }
 

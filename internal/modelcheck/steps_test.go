@@ -112,31 +112,34 @@ func (c change) label() string { return c.name }
 // inCycle reports whether the task is a scheduling cycle, of which there is one at a time.
 func (t *task) inCycle() bool { return t.name[:min(5, len(t.name))] == "cycle" }
 
+const backoffEnds = "a backoff ends"
+
 // timeSteps returns what happens by itself when time passes.
 func (w *world) timeSteps() []step {
 	var found []step
+	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+		if pod := w.pods[name]; pod.DeletionTimestamp != nil {
+			found = append(found, step{label: always("pod " + name + " has ended"), do: func() { w.setPod(name, nil) }})
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(w.attempts)) {
+		if a := w.attempts[uid]; a.permit && !a.answered {
+			found = append(found, step{label: always("pod " + string(uid) + " gets permission"), do: func() { w.allow(uid) }})
+		}
+	}
 	if next, backingOff := w.scheduler.Queue().NextBackoffFlush(); backingOff {
-		found = append(found, step{label: always("a backoff ends"), do: func() {
+		found = append(found, step{label: always(backoffEnds), do: func() {
 			if next.After(w.clock.Now()) {
 				w.clock.SetTime(next)
 			}
 			w.scheduler.Queue().FlushBackoff()
 		}})
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
-		if pod := w.pods[name]; pod.DeletionTimestamp != nil && len(pod.Finalizers) == 0 {
-			found = append(found, step{label: always("pod " + name + " has ended"), do: func() { w.setPod(name, nil) }})
-		}
-	}
-	for _, uid := range slices.Sorted(maps.Keys(w.attempts)) {
-		if w.attempts[uid].permit {
-			found = append(found, step{label: always("pod " + string(uid) + " gets permission"), do: func() { w.allow(uid) }})
-		}
-	}
 	return found
 }
 
 func (w *world) allow(uid types.UID) {
+	w.attempts[uid].answered = true
 	if waiting := w.waitingPod(uid); waiting != nil {
 		waiting.Allow("Checker")
 	}

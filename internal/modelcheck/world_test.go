@@ -92,8 +92,9 @@ type attempt struct {
 	// eventsCount is set as long as a plugin can reject the pod, so that events need to be kept.
 	eventsCount bool
 	// tasks is how many tasks it has, which overlap when one starts another; permit is set while the pod waits for permission.
-	tasks  int
-	permit bool
+	// Answered is set once a Permit plugin has allowed or refused it.
+	tasks            int
+	permit, answered bool
 }
 
 func newWorld(in *instance) *world {
