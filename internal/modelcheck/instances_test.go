@@ -66,7 +66,7 @@ func clusterInstances() []*instance {
 		{
 			name: "nodes change in mid-attempt", lag: handlersLag, nodes: twoNodes(),
 			pods: []*v1.Pod{
-				pod("a", "600m", 0).Label(ticketLabel, "x").Build(), pod("b", "2", 0).Build(), pod("c", "600m", 0).Label(ticketLabel, "x").Build(),
+				pod("a", "600m", 0).Label(ticketLabel, "x").Build(), pod("b", "2", 0).Build(), pod("c", "300m", 0).Label(ticketLabel, "x").Build(),
 			},
 			changes: []change{labelNode("n1", "color"), labelNode("n1", ticketLabel), resize("n2", "2"), annotate("b")},
 			pauses:  []string{"snapshot", "failed"},
