@@ -74,6 +74,7 @@ advice: ## check the suggestions of rouse explain for PODS random pods that each
 
 prove: ## explore every state of small clusters, at most STATES (200000) of each, and find each of a list of errors put in; an hour
 	PROVE=1 STATES=$${STATES:-200000} $(GO) test -count=1 -v -vet=off -timeout 6h -run TestProve ./internal/modelcheck
+	PROVE=1 $(GO) test -count=1 -v -vet=off -timeout 1h -run "TestMutants/$$MUTANTS" ./internal/knownbugs
 
 storm: ## random histories full of faults, STEPS of them (1000000) from SEED on; MUTANTS=. has it find errors that are put in
 	STEPS=$${STEPS:-1000000} $(GO) test -count=1 -v -vet=off -timeout 12h -run 'TestStorm|TestMutants' ./internal/storm

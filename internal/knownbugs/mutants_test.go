@@ -21,12 +21,9 @@ func mutants() map[string][]mutant.Mutant {
 }
 
 func mutantsOfPreemption() map[string][]mutant.Mutant {
-	const eviction, activates = "plugins/preemption/eviction.go", "if err != nil || !announced || heldBack {"
-	notActivated := mutant.Mutant{File: eviction, Find: activates, Replace: "if _ = heldBack; err != nil {"}
-	eventsLost := mutant.Mutant{File: eviction, Find: activates, Replace: "if _ = heldBack; err != nil || !announced {"}
-	withoutNode := mutant.Mutant{
-		File: eviction, Find: "announced = announced && known != nil && known.Spec.NodeName != \"\"", Replace: "_ = known",
-	}
+	const eviction, activates = "plugins/preemption/eviction.go", "if err != nil || !deleted || heldBack {"
+	notActivated := mutant.Mutant{File: eviction, Find: activates, Replace: "if _, _ = deleted, heldBack; err != nil {"}
+	eventsLost := mutant.Mutant{File: eviction, Find: activates, Replace: "if _ = heldBack; err != nil || !deleted {"}
 	notFlushed := mutant.Mutant{
 		File:    "queue/flush.go",
 		Find:    "\t\tpod.decision = decision{strategy: AfterBackoff}\n\t\tdue = append(due, pod)\n",
@@ -36,7 +33,7 @@ func mutantsOfPreemption() map[string][]mutant.Mutant {
 		"victims-gone":                {notActivated},
 		"victim-cancelled-in-prebind": {notActivated},
 		"victim-cancelled-in-permit":  {notActivated},
-		"victim-rejected-by-sibling":  {withoutNode, eventsLost},
+		"victim-rejected-by-sibling":  {eventsLost},
 		"gated-preemptor-flushed":     {notFlushed, eventsLost},
 		"gated-pod-flushed":           {notFlushed},
 		"slow-deletion": {{

@@ -70,7 +70,7 @@ func handlerMutants() []mutant.Mutant {
 		in("a pod in PreBind is no longer in flight", "scheduler/binding.go", "s.queue.DoneWithEvents(a.pod.UID)", "s.queue.Done(a.pod.UID)"),
 		in("a failed binding wakes nobody", "scheduler/binding.go", "\t\ts.queue.MoveAfterFailure(assignedPodDeleted(), a.pod, nil, nil)\n", ""),
 		in("a refused binding wakes nobody", "scheduler/binding.go", "\ts.queue.MoveAfterFailure(assignedPodDeleted(), a.pod, nil, func(", "\t_ = (func("),
-		in("a failed eviction leaves the preemptor asleep", "plugins/preemption/eviction.go", "if err != nil || !announced {", "if err == nil && !announced {"),
+		in("a failed eviction leaves the preemptor asleep", "plugins/preemption/eviction.go", "if err != nil || !deleted || heldBack {", "if err == nil && (!deleted || heldBack) {"),
 		in("an eviction never ends", "plugins/preemption/eviction.go", "\t\tdelete(v.running, e.preemptor.UID)\n", ""),
 	}
 }

@@ -26,11 +26,11 @@ func mutantsOfPreemption() []mutant.Mutant {
 	}
 	return []mutant.Mutant{
 		in("141694: the preemptor is tried before its victim is seen to go", " && !v.wasCancelled(victim)", ""),
-		in("141694: the last victim was gone before it was evicted", "if err != nil || !announced {", "if err != nil {"),
+		in("141694: the last victim was gone before it was evicted", "if err != nil || !deleted || heldBack {", "if _, _ = deleted, heldBack; err != nil {"),
 		in("140082: a victim is called off in PreBind while its preemptor is held back",
 			"\t\tcancelled = binding.CancelPod(\"preempted by \" + v.plugin)\n",
 			"\t\tif cancelled = binding.CancelPod(\"preempted by \" + v.plugin); cancelled {\n\t\t\tv.plugin += \"\"\n\t\t\tdelete(v.running, \"\")\n\t\t\tfor uid := range v.running {\n\t\t\t\tdelete(v.running, uid)\n\t\t\t\tv.running[uid] = nil\n\t\t\t}\n\t\t}\n"),
-		in("s1008: siblings are refused while the preemptor is held back", "announced = announced && known != nil && known.Spec.NodeName != \"\"", "_ = known"),
+		in("s1008: siblings are refused while the preemptor is held back", "if err != nil || !deleted || heldBack {", "if _ = heldBack; err != nil || !deleted {"),
 		in("an eviction never ends", "\t\tdelete(v.running, e.preemptor.UID)\n", ""),
 	}
 }

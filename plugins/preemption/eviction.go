@@ -94,10 +94,9 @@ func (v *evictor) evictNow(ctx context.Context, e *eviction) error {
 }
 
 // evictInBackground leaves one victim for the end, and lets go of the preemptor as soon as that one is on its way out. It
-// is the deletion of victims that brings the preemptor back into the queue. The preemptor is activated where none may come
-// after this: the last victim was not deleted through the API, was deleted before, or has no node as far as the informer
-// knows, so that its deletion tells no pod of room on a node. It is also activated if an event would have brought it back
-// while it was held back.
+// is the deletion of victims that brings the preemptor back into the queue. Where none may come after this, because the
+// last victim was not deleted through the API or was deleted before, the preemptor is activated, and also if an event would
+// have brought it back while it was held back.
 func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 	logger := klog.FromContext(ctx)
 	started := v.clock.Now()
@@ -106,15 +105,13 @@ func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 		logger.Error(clearErr, "Withdrawing nominations failed", "pod", klog.KObj(e.preemptor), "node", e.node)
 	}
 	rest, last := e.victims[:len(e.victims)-1], e.victims[len(e.victims)-1]
-	announced := false
+	deleted := false
 	err := v.evictAll(ctx, e, rest)
 	if err == nil {
 		v.mu.Lock()
 		e.last = last
 		v.mu.Unlock()
-		known := v.known(last)
-		announced, err = v.evict(ctx, e, last)
-		announced = announced && known != nil && known.Spec.NodeName != ""
+		deleted, err = v.evict(ctx, e, last)
 	}
 	if err != nil {
 		logger.Error(err, "Preempting pods failed; trying again to schedule the pod that they make room for",
@@ -128,7 +125,7 @@ func (v *evictor) evictInBackground(ctx context.Context, e *eviction) {
 	v.mu.Unlock()
 	err = errors.Join(clearErr, err)
 	v.metrics.EvictionEnded(err, v.clock.Since(started))
-	if err != nil || !announced || heldBack {
+	if err != nil || !deleted || heldBack {
 		v.handle.Activate(logger, map[string]*v1.Pod{podKey(e.preemptor): e.preemptor})
 	}
 }

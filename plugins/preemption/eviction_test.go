@@ -78,11 +78,6 @@ func TestEvictionInBackground(t *testing.T) {
 			}
 		}
 	}
-	withoutNode := func(name string) func(*setup) {
-		return func(s *setup) {
-			fixture.Store(t, s.SharedInformerFactory(), pod(name, 1, "1"))
-		}
-	}
 	fails := func(verb, name string) func(*setup) {
 		return func(s *setup) { s.answer(verb, name, broken) }
 	}
@@ -107,7 +102,6 @@ func TestEvictionInBackground(t *testing.T) {
 		{"one before the last fails, and the last one stays", fails("delete", "v2"), []string{"v1", "v2"}, []string{"v3"}, []string{"default/p"}},
 		{"it fails to be marked, and is not deleted", fails("patch", "v2"), []string{"v1", "v2"}, []string{"v3"}, []string{"default/p"}},
 		{"the last one is gone already: its deletion may have come too early to wake the preemptor", gone("v1"), []string{"v1"}, []string{"v2", "v3"}, []string{"default/p"}},
-		{"the last one lost its node before it was bound: its deletion wakes nobody", withoutNode("v1"), nil, []string{"v1", "v2", "v3"}, []string{"default/p"}},
 		{"another one is gone already", gone("v3"), []string{"v3"}, []string{"v1", "v2"}, nil},
 		{"one goes between marking and deleting it", func(s *setup) { s.answer("delete", "v2", notFound("v2")) },
 			[]string{"v2"}, []string{"v1", "v3"}, nil},
