@@ -103,6 +103,8 @@ type verdictCache struct {
 	groups                           framework.NodeGroups
 	candidates                       groupCandidates
 	bestFirst                        verdicts.BestFirst
+	totals                           []int64
+	totalsOfUnseen                   verdicts.WinnerTree
 	exceptions                       []groupException
 	// asked is what came of asking about nodes in this search, by node index; askedNodes are those with a known verdict.
 	asked      []verdicts.Verdict
@@ -168,6 +170,8 @@ type cachedSearch struct {
 	// reports whether any of them has no key.
 	rest       []int
 	hasKeyless bool
+	// askedFirst are those that stood before rest, and were asked about all nodes; see askInTree.
+	askedFirst []int
 	nominated  []nominatedNode
 	// failed reports that a plugin failed that is part of the combined verdicts, so that rest has all plugins.
 	failed bool
@@ -230,9 +234,15 @@ func (f *Framework) CanSearch() bool {
 func (f *Framework) Search(ctx context.Context, state fwk.CycleState, pod *v1.Pod, options SearchOptions) (Choice, *fwk.Status) {
 	var choice Choice
 	status := f.withSearch(ctx, state, pod, func(s *cachedSearch) (failure *fwk.Status) {
-		switch {
-		case options.Sample > 0:
+		if options.Sample > 0 {
 			choice, failure = s.chooseFromSample(options)
+			return failure
+		}
+		if options.Limit > 0 {
+			failure = s.askInTree()
+		}
+		switch {
+		case failure != nil:
 		case s.mayAskFew() && (s.hasKeyless || len(s.nominated) > 0 || s.cache.needsNodes):
 			choice, failure = s.chooseBestFirst(options)
 		default:

@@ -76,7 +76,7 @@ func (c *groupCandidates) keep(keep func(i int) bool) {
 // no node takes the pod, or if perhaps no such pod comes again.
 func (s *cachedSearch) bestOfGroups(scores *scoreCache, others uncachedScorers, equals chooser) (nodeIndex, feasible int, failure *fwk.Status) {
 	const none = -1
-	if scores.uses == 1 || len(others.unseen)+len(others.perNode) > 0 || s.cache.plainPreScore {
+	if scores.uses == 1 || len(others.unseen)+len(others.perNode)+len(s.askedFirst) > 0 || s.cache.plainPreScore {
 		return none, 0, nil
 	}
 	if known, failure := s.askForGroups(others); failure != nil || !known {

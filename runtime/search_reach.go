@@ -4,8 +4,11 @@
 package runtime
 
 import (
+	"slices"
+
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/rouse-scheduler/rouse/framework"
 	"github.com/rouse-scheduler/rouse/runtime/internal/verdicts"
 )
 
@@ -20,14 +23,18 @@ func (s *cachedSearch) bestWithinReach(scores *scoreCache, others uncachedScorer
 	if failure != nil || !bounded {
 		return choice, failure
 	}
+	known, failure := s.knownTotals(scores, others)
+	if failure != nil {
+		return choice, failure
+	}
 	calls := s.f.startExtensionPoint(s.ctx, MethodScore, s.state, s.pod)
 	defer calls.end(&status)
 	c := s.cache
-	c.bestFirst.Begin(scores.tree(s), c.turn)
+	c.bestFirst.Begin(known, c.turn)
 	found, totals, best := c.remaining[:0], c.sums[:0], int64(verdicts.NoTotal)
 	for len(found) < options.Limit {
 		c.indexes = c.bestFirst.Append(c.indexes[:0], min(max(len(found), fewAtOnce), max(options.Limit-len(found), fewAtOnce)))
-		if len(c.indexes) == 0 || best != verdicts.NoTotal && scores.total(s, c.indexes[0])+reach <= best {
+		if len(c.indexes) == 0 || best != verdicts.NoTotal && known.Total(c.indexes[0])+reach <= best {
 			break
 		}
 		from := len(found)
@@ -35,7 +42,7 @@ func (s *cachedSearch) bestWithinReach(scores *scoreCache, others uncachedScorer
 			return choice, failure
 		}
 		for _, nodeIndex := range found[from:] {
-			totals = append(totals, scores.total(s, nodeIndex))
+			totals = append(totals, known.Total(nodeIndex))
 		}
 		if failure := scoring(s.addPerNode(others.perNode, found[from:], totals[from:])); failure != nil {
 			return choice, failure
@@ -56,7 +63,8 @@ const fewAtOnce = 32
 // reach returns by how much the total of a node may exceed what is known of it. It is not bounded where it depends on which nodes
 // take the pod.
 func (s *cachedSearch) reach(scores *scoreCache, others uncachedScorers) (reach int64, bounded bool, failure *fwk.Status) {
-	if len(others.scoreAll)+len(others.unseen) > 0 || s.cache.plainPreScore {
+	scaled := func(index int) bool { return s.cache.scorers[index].key.Scale() != framework.ScaleNone }
+	if len(others.scoreAll) > 0 || s.cache.plainPreScore || slices.ContainsFunc(others.unseen, scaled) {
 		return 0, false, nil
 	}
 	for _, index := range others.perNode {
@@ -67,6 +75,9 @@ func (s *cachedSearch) reach(scores *scoreCache, others uncachedScorers) (reach 
 		reach += fwk.MaxScore * plugin.weight
 	}
 	for i := range scores.scaled {
+		if len(others.unseen) > 0 && scores.scaled[i].highest > 0 {
+			return 0, false, nil // knownTotals scales to those that the plugins asked first accept
+		}
 		if stands, failure := s.highestStands(&scores.scaled[i]); failure != nil || !stands {
 			return 0, false, failure
 		}

@@ -4,6 +4,8 @@
 package runtime
 
 import (
+	"slices"
+
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/rouse-scheduler/rouse/runtime/internal/verdicts"
@@ -38,17 +40,17 @@ func (s *cachedSearch) askRest(nodeIndexes []int) *fwk.Status {
 			c.unasked = append(c.unasked, nodeIndex)
 		}
 	}
-	remaining, failure := s.askInOrder(c.unasked)
+	remaining, failure := s.askInOrder(s.rest, c.unasked)
 	for _, nodeIndex := range remaining {
 		c.setAsked(nodeIndex, verdicts.Accepted)
 	}
 	return failure
 }
 
-// askInOrder asks the plugins that are not part of the combined verdicts about nodes, each about those that the ones before it
-// accept, and returns the nodes that all accept, in place. It records the rejections.
-func (s *cachedSearch) askInOrder(remaining []int) ([]int, *fwk.Status) {
-	for _, index := range s.rest {
+// askInOrder asks some of the plugins that are not part of the combined verdicts about nodes, each about those that the ones before
+// it accept, and returns the nodes that all accept, in place. It records the rejections.
+func (s *cachedSearch) askInOrder(plugins, remaining []int) ([]int, *fwk.Status) {
+	for _, index := range plugins {
 		if len(remaining) == 0 {
 			break
 		}
@@ -106,16 +108,21 @@ func (s *cachedSearch) askAccepted(found, nodeIndexes []int) ([]int, *fwk.Status
 	return found, nil
 }
 
+// onlyCombined reports whether the combined verdicts are the final ones.
+func (s *cachedSearch) onlyCombined() bool {
+	return len(s.askedFirst)+len(s.rest)+len(s.nominated) == 0
+}
+
 // askAll asks about all nodes. After it, feasibleIndexes has all that take the pod.
 func (s *cachedSearch) askAll() *fwk.Status {
 	c := s.cache
-	if len(s.rest) == 0 && len(s.nominated) == 0 {
+	if s.onlyCombined() {
 		return nil
 	}
 	c.indexes = s.combined.acceptedNodes(c.indexes[:0], s.allNodes())
 	var failure *fwk.Status
 	if len(c.askedNodes) == 0 {
-		c.remaining, failure = s.askInOrder(append(c.remaining[:0], c.indexes...))
+		c.remaining, failure = s.askInOrder(s.rest, append(c.remaining[:0], c.indexes...))
 	} else {
 		c.remaining, failure = s.askAccepted(c.remaining[:0], c.indexes)
 	}
@@ -127,7 +134,7 @@ func (s *cachedSearch) askAll() *fwk.Status {
 // pods on the node if there are any.
 func (s *cachedSearch) explain() *fwk.Status {
 	c := s.cache
-	if !s.filteredFurther {
+	if s.onlyCombined() {
 		s.verdicts = s.combined.verdicts
 		return nil
 	}
@@ -136,7 +143,7 @@ func (s *cachedSearch) explain() *fwk.Status {
 	for _, nodeIndex := range c.askedNodes {
 		s.verdicts[nodeIndex] = c.asked[nodeIndex]
 	}
-	for _, index := range s.rest {
+	for _, index := range slices.Concat(s.askedFirst, s.rest) {
 		if failure := s.explainBy(index); failure != nil {
 			return failure
 		}

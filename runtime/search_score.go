@@ -315,15 +315,10 @@ func (s *cachedSearch) scoreNodes(ctx context.Context, plugin *member[fwk.ScoreP
 func (s *cachedSearch) sum(r *scoreCache, others uncachedScorers, nodeIndexes []int) (_ []int64, status *fwk.Status) {
 	calls := s.f.startExtensionPoint(s.ctx, MethodScore, s.state, s.pod)
 	defer calls.end(&status)
-	s.cache.sums = sized(s.cache.sums, len(nodeIndexes))
-	totals := s.cache.sums
-	for i, nodeIndex := range nodeIndexes {
-		totals[i] = r.base[nodeIndex]
+	totals, failure := s.sumWithKeys(r, others.unseen, nodeIndexes)
+	if failure != nil {
+		return nil, failure
 	}
-	for i := range r.scaled {
-		r.scaled[i].addTo(totals, nodeIndexes, s.f.score[r.scaled[i].index].weight)
-	}
-	s.cache.scores = sized(s.cache.scores, len(nodeIndexes))
 	scores := s.cache.scores
 	for _, index := range others.scoreAll {
 		plugin := &s.f.score[index]
@@ -338,19 +333,34 @@ func (s *cachedSearch) sum(r *scoreCache, others uncachedScorers, nodeIndexes []
 			return nil, failure
 		}
 	}
-	for _, index := range others.unseen {
-		if failure := s.askScores(index, nodeIndexes, scores); failure != nil {
-			return nil, failure
-		}
-		scaleAll(scores, s.cache.scorers[index].key.Scale())
-		if failure := s.addScores(index, totals, scores); failure != nil {
-			return nil, failure
-		}
-	}
 	for _, index := range others.perNode {
 		if failure := s.scorePerNode(index, nodeIndexes, scores); failure != nil {
 			return nil, failure
 		}
+		if failure := s.addScores(index, totals, scores); failure != nil {
+			return nil, failure
+		}
+	}
+	return totals, nil
+}
+
+// sumWithKeys is sum for the plugins with keys. It leaves working space for as many scores.
+func (s *cachedSearch) sumWithKeys(r *scoreCache, unseen, nodeIndexes []int) ([]int64, *fwk.Status) {
+	s.cache.sums = sized(s.cache.sums, len(nodeIndexes))
+	totals := s.cache.sums
+	for i, nodeIndex := range nodeIndexes {
+		totals[i] = r.base[nodeIndex]
+	}
+	for i := range r.scaled {
+		r.scaled[i].addTo(totals, nodeIndexes, s.f.score[r.scaled[i].index].weight)
+	}
+	s.cache.scores = sized(s.cache.scores, len(nodeIndexes))
+	scores := s.cache.scores
+	for _, index := range unseen {
+		if failure := s.askScores(index, nodeIndexes, scores); failure != nil {
+			return nil, failure
+		}
+		scaleAll(scores, s.cache.scorers[index].key.Scale())
 		if failure := s.addScores(index, totals, scores); failure != nil {
 			return nil, failure
 		}

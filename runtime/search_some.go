@@ -52,10 +52,13 @@ func (s *cachedSearch) chooseFromSample(options SearchOptions) (choice Choice, f
 // in-tree plugins alone the attempt then fails, as in kube-scheduler; those that keep counts of all nodes, which are
 // [framework.ScoreAllPlugin], fail on none.
 func (s *cachedSearch) mayAskFew() bool {
-	return !s.failed && !slices.ContainsFunc(s.rest, func(index int) bool {
-		_, counts := s.f.filter[index].plugin.(framework.ScoreAllPlugin)
-		return !counts && !s.f.filter[index].outOfTree
-	})
+	return !s.failed && !slices.ContainsFunc(s.rest, s.mustAskAll)
+}
+
+// mustAskAll reports whether it matters for a Filter plugin.
+func (s *cachedSearch) mustAskAll(index int) bool {
+	_, counts := s.f.filter[index].plugin.(framework.ScoreAllPlugin)
+	return !counts && !s.f.filter[index].outOfTree
 }
 
 // chooseBestFirst looks at nodes in the order of their known scores, where plugins must be asked about nodes that are not
@@ -96,7 +99,7 @@ func (s *cachedSearch) chooseBestFirst(options SearchOptions) (choice Choice, fa
 	var nodeIndexes []int
 	perNode := s.filtersPerNode() || len(others.perNode) > 0 || s.cache.plainPreScore
 	if !known && perNode && options.Limit > 0 {
-		nodeIndexes, failure = s.bestFirst(scores, options)
+		nodeIndexes, failure = s.bestFirst(scores, others, options)
 	} else {
 		failure = s.askAll()
 		nodeIndexes = s.feasibleIndexes()
@@ -214,9 +217,13 @@ func (s *cachedSearch) highestStands(scorer *scaledScorer) (bool, *fwk.Status) {
 
 // bestFirst returns about as many nodes that take the pod as the options say, those with the highest known scores, in the
 // order of node indexes. Among equals it begins with another one each time, so that none goes unseen forever.
-func (s *cachedSearch) bestFirst(scores *scoreCache, options SearchOptions) (found []int, failure *fwk.Status) {
+func (s *cachedSearch) bestFirst(scores *scoreCache, others uncachedScorers, options SearchOptions) (found []int, failure *fwk.Status) {
+	known, failure := s.knownTotals(scores, others)
+	if failure != nil {
+		return nil, failure
+	}
 	bestFirst := &s.cache.bestFirst
-	bestFirst.Begin(scores.tree(s), s.cache.turn)
+	bestFirst.Begin(known, s.cache.turn)
 	found = s.cache.remaining[:0]
 	for len(found) < options.Limit {
 		part := bestFirst.Append(s.cache.indexes[:0], max(options.Limit-len(found), fewAtOnce))

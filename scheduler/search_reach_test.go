@@ -6,6 +6,8 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -41,41 +43,40 @@ func (r *roomy) Score(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.N
 func (*roomy) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
 // A Score plugin without keys is asked about few nodes where no other one can win, and the choice is as if it had been asked about
-// all.
+// all; also if no other pod has the same keys.
 func TestNodesOutOfReachAreNotScored(t *testing.T) {
+	twoShapes, allDifferent := func(int) string { return "1Gi" }, func(i int) string { return fmt.Sprintf("%dMi", 1+i) }
+	t.Run("two shapes", func(t *testing.T) { testNodesOutOfReach(t, twoShapes) })
+	t.Run("two shapes, scaled scores", func(t *testing.T) { testNodesOutOfReach(t, twoShapes, leveled{}) })
+	t.Run("pods all different", func(t *testing.T) { testNodesOutOfReach(t, allDifferent) })
+}
+
+func testNodesOutOfReach(t *testing.T, memory func(i int) string, extra ...fwk.Plugin) {
 	plugin := &roomy{}
-	c := newComparison(t, 5, 0, false, plugin, leveled{})
+	c := newComparison(t, 5, 0, false, append(extra, plugin)...)
 	const nodes, limit = 800, 400
 	for i := range nodes {
-		node := objects.Node(fmt.Sprintf("m%d", i)).Capacity("cpu", fmt.Sprint(4+c.random.IntN(60)), "memory", "64Gi").
-			Label("odd", fmt.Sprint(c.random.IntN(5) == 0)).Label("level", fmt.Sprint(c.random.IntN(4)))
-		if c.random.IntN(3) == 0 {
-			node = node.Taint("t0", "", v1.TaintEffectPreferNoSchedule)
-		}
-		c.check(c.cache.AddNode(node.Build()))
+		c.check(c.cache.AddNode(objects.Node(fmt.Sprintf("m%d", i)).Capacity("cpu", fmt.Sprint(1+c.random.IntN(60)), "memory", "64Gi").
+			Label("odd", fmt.Sprint(c.random.IntN(5) == 0)).Label("level", fmt.Sprint(c.random.IntN(4))).Build()))
 	}
 	early := 0
 	const decisions = 300
 	for i := range decisions {
-		pod := objects.Pod(fmt.Sprintf("r%d", i)).Requests("cpu", []string{"100m", "2"}[c.random.IntN(2)]).Build()
+		pod := objects.Pod(fmt.Sprintf("r%d", i)).Requests("cpu", []string{"100m", "2"}[c.random.IntN(2)], "memory", memory(i)).Build()
 		c.check(c.cache.UpdateSnapshot(c.snapshot))
+		plugin.scored = 0
+		choice := c.search(pod, runtime.SearchOptions{Limit: limit})
+		scored := plugin.scored
 		state := framework.NewCycleState()
 		c.profile.RunPreFilterPlugins(t.Context(), state, pod)
 		totals, _, status := c.profile.Totals(t.Context(), state, pod)
 		c.check(status.AsError())
-		best := int64(0)
-		for _, total := range totals {
-			best = max(best, total)
-		}
-		plugin.scored = 0
-		choice := c.search(pod, runtime.SearchOptions{Limit: limit})
-		if plugin.scored != choice.Feasible && plugin.scored != len(totals) {
-			t.Errorf("pod %s: %d nodes were scored, and %d are known to take it", pod.Name, plugin.scored, choice.Feasible)
-		}
 		if choice.Feasible < limit {
 			early++
-			if totals[choice.Node] != best {
-				t.Errorf("pod %s: the choice among the best %d is node %s with total %d, want %d", pod.Name, choice.Feasible, choice.Node, totals[choice.Node], best)
+			best := slices.Max(slices.Collect(maps.Values(totals)))
+			if totals[choice.Node] != best || scored != choice.Feasible {
+				t.Errorf("pod %s: the choice is %+v with total %d, after %d were scored; want one with total %d",
+					pod.Name, choice, totals[choice.Node], scored, best)
 			}
 		}
 		pod.Spec.NodeName = choice.Node

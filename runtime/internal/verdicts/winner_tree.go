@@ -85,6 +85,9 @@ func (t *WinnerTree) update(i int) {
 	}
 }
 
+// Total returns the total of a node.
+func (t *WinnerTree) Total(nodeIndex int) int64 { return t.totals[nodeIndex] }
+
 // Covers reports whether the tree was built for so many nodes.
 func (t *WinnerTree) Covers(count int) bool { return len(t.totals) == count }
 
