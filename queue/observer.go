@@ -76,6 +76,8 @@ type PodMove struct {
 	// Plugin is the plugin whose hint decided, if one did, and Strategy when the pod is tried again.
 	Plugin   string
 	Strategy Strategy
+	// Reason is what the PreEnqueue plugin said that gates the pod; empty for other pools, and if it said nothing.
+	Reason string
 	// NewRejector is the plugin that gates the pod if it had not rejected it before. A gauge of pods by rejector goes
 	// up for it, goes up for every rejector of a pod that comes from [PoolNone] or [PoolInFlight] instead, and goes
 	// down for every rejector of one that goes there.

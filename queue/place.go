@@ -32,10 +32,14 @@ func (q *Queue) placeBatch(pods []*queuedPod, cause string) {
 	preEnqueueDone := now
 	for _, pod := range pods {
 		to, newRejector := q.destination(pod, now, &preEnqueueDone)
-		moves = append(moves, PodMove{
+		move := PodMove{
 			Pod: pod.QueuedPodInfo, From: pod.pool, To: to, Cause: cause,
 			Plugin: pod.decision.plugin, Strategy: pod.decision.strategy, NewRejector: newRejector,
-		})
+		}
+		if to == PoolGated {
+			move.Reason = q.gatingReason
+		}
+		moves = append(moves, move)
 		pod.decision = decision{}
 	}
 	for i, pod := range pods {

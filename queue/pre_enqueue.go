@@ -119,7 +119,9 @@ func (q *Queue) rejects(candidate *preEnqueuePlugin, pod *v1.Pod) bool {
 	if status.Code() == fwk.Error {
 		err = errors.Join(err, status.AsError())
 	}
+	q.gatingReason = status.Message()
 	if err != nil {
+		q.gatingReason = err.Error()
 		q.logger.Error(fmt.Errorf("running PreEnqueue plugin %q: %w", candidate.name, err),
 			"A PreEnqueue plugin failed; the pod is gated until an event or the unschedulable timeout has the plugin run again", "pod", klog.KObj(pod))
 		return true

@@ -73,6 +73,8 @@ type Queue struct {
 	hintPods    iter.Seq[*v1.Pod]
 	// prefetched has no meaning; without a result, prefetch would be optimized away.
 	prefetched int
+	// gatingReason is what the last PreEnqueue plugin said that was called; mu guards it.
+	gatingReason string
 
 	// readyMu is held for moments only. It guards the following fields, and pods of the heaps. A pod can be popped as
 	// soon as readyMu is free, unless it was taken out of its heap.

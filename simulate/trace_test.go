@@ -33,7 +33,7 @@ func TestTraceHasEverythingThatHappened(t *testing.T) {
 		pod("c", "1", ", schedulingGates: [{name: g}]"), everything),
 		simulate.Options{Trace: true, Observer: func(entry simulate.TraceEntry) { streamed = append(streamed, entry.String()) }})
 	want := []string{
-		"0s        rejected  default/c by SchedulingGates: plugin SchedulingGates does not let the pod be tried yet",
+		"0s        rejected  default/c by SchedulingGates: plugin SchedulingGates does not let the pod be tried yet: waiting for scheduling gates: [g]",
 		"0s        attempt   default/a",
 		"0s        rejected  default/a by NodeAffinity: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. " +
 			"preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",

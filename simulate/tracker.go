@@ -316,6 +316,9 @@ func (t *tracker) podGated(r *podRecord, move queue.PodMove) {
 	r.Message = fmt.Sprintf("plugin %s does not let the pod be tried yet", move.Pod.GatingPlugin)
 	entry := t.entry(r, WhatRejected)
 	entry.Plugin, entry.Message = move.Pod.GatingPlugin, r.Message
+	if move.Reason != "" {
+		entry.Message += ": " + move.Reason
+	}
 	t.trace(entry)
 }
 
