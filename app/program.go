@@ -101,7 +101,7 @@ func build(ctx context.Context, config *profiles.Configuration, registry pluginS
 		return nil, err
 	}
 	options.Extenders = make([]fwk.Extender, len(config.Extenders)) // they are counted, but never asked
-	built, err := runtime.NewProfiles(ctx, config, registry.Registry, options)
+	built, err := runtime.NewProfiles(ctx, config, limited(registry.Registry), options)
 	if err != nil {
 		return nil, joinErrors([]error{locate(ctx, err, config, registry), unknownKind(err)})
 	}
