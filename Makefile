@@ -79,6 +79,9 @@ prove: ## explore every state of small clusters, at most STATES (200000) of each
 storm: ## random histories full of faults, STEPS of them (1000000) from SEED on; MUTANTS=. has it find errors that are put in
 	STEPS=$${STEPS:-1000000} $(GO) test -count=1 -v -vet=off -timeout 12h -run 'TestStorm|TestMutants' ./internal/storm
 
+forgotten: ## audit kube-scheduler's own plugins on random clusters, and plugins that forget an event; CLUSTERS is how many (20)
+	cd test && CLUSTERS=$${CLUSTERS:-20} $(GO) test -count=1 -v -vet=off -timeout 120m ./forgotten
+
 cluster: ## run rouse on a real API server: 1,000 nodes and 5,000 pods; NODES, PODS and SEED choose others
 	cd test && NODES=$${NODES:-1000} PODS=$${PODS:-5000} $(GO) test -count=1 -v -vet=off -timeout 60m ./cluster
 

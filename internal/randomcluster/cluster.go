@@ -27,6 +27,8 @@ type Cluster struct {
 	random  *rand.Rand
 	counter int
 	steps   []Step
+	// fewest and most are how many nodes there are at a time.
+	fewest, most int
 	// nodes and pods are those that there are, without what was preempted; ending are pods that are being deleted.
 	nodes, pods, ending []string
 	// claims, volumes and drivers may be referred to although they are gone.
@@ -36,10 +38,15 @@ type Cluster struct {
 	known map[string]apiruntime.Object
 }
 
-// New returns a cluster in which nothing has happened yet. The seed decides what happens in it.
+// New returns a cluster in which nothing has happened yet. The seed decides what happens in it. Every other cluster has one or two
+// nodes at a time, so that a single change can decide whether a pod fits anywhere.
 func New(t T, cluster *simulate.Cluster, seed uint64) *Cluster {
+	fewest, most := 3, 8
+	if seed%2 == 1 {
+		fewest, most = 1, 2
+	}
 	return &Cluster{
-		Cluster: cluster, t: t, random: rand.New(rand.NewPCG(seed, 1)), there: map[string]bool{}, known: map[string]apiruntime.Object{},
+		Cluster: cluster, t: t, fewest: fewest, most: most, random: rand.New(rand.NewPCG(seed, 1)), there: map[string]bool{}, known: map[string]apiruntime.Object{},
 	}
 }
 
@@ -61,7 +68,7 @@ func (c *Cluster) begin() {
 	for _, class := range []string{"late", "early", "made"} {
 		c.addClass(class)
 	}
-	for range 4 {
+	for range c.most / 2 {
 		c.addNode()
 	}
 	c.beginDevices()
@@ -160,9 +167,9 @@ func quantities(cpu string) v1.ResourceList {
 }
 
 func (c *Cluster) addOrDeleteNode() {
-	if len(c.nodes) < 8 && c.often(6) {
+	if len(c.nodes) < c.most && c.often(6) {
 		c.addNode()
-	} else if i, name, found := pick(c, c.nodes); found && len(c.nodes) > 2 {
+	} else if i, name, found := pick(c, c.nodes); found && len(c.nodes) >= c.fewest {
 		c.nodes = slices.Delete(c.nodes, i, i+1)
 		c.remove(c.node(name))
 	}
