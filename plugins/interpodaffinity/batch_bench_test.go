@@ -65,9 +65,6 @@ func TestDecisionsAllocateLittle(t *testing.T) {
 }
 
 func TestDecisionsAllocateTheSameOnManyNodes(t *testing.T) {
-	for name, incoming := range steadyPods() {
-		t.Run(name, func(t *testing.T) {
-			newSteadyCluster(t, 3000, incoming).CheckAllocatedBytes(t, incoming, 3000)
-		})
-	}
+	incoming := steadyPods()["required anti-affinity on host"]
+	newSteadyCluster(t, 3000, incoming).CheckAllocatedBytes(t, incoming, 3000)
 }
