@@ -21,16 +21,15 @@ func mutants() []mutant.Mutant {
 }
 
 func mutantsOfPreemption() []mutant.Mutant {
+	const activated = "if err != nil || !deleted || heldBack {"
 	in := func(name, find, replace string) mutant.Mutant {
 		return mutant.Mutant{Name: name, File: "plugins/preemption/eviction.go", Find: find, Replace: replace}
 	}
 	return []mutant.Mutant{
-		in("141694: the preemptor is tried before its victim is seen to go", " && !v.wasCancelled(victim)", ""),
-		in("141694: the last victim was gone before it was evicted", "if err != nil || !deleted || heldBack {", "if _, _ = deleted, heldBack; err != nil {"),
-		in("140082: a victim is called off in PreBind while its preemptor is held back",
-			"\t\tcancelled = binding.CancelPod(\"preempted by \" + v.plugin)\n",
-			"\t\tif cancelled = binding.CancelPod(\"preempted by \" + v.plugin); cancelled {\n\t\t\tv.plugin += \"\"\n\t\t\tdelete(v.running, \"\")\n\t\t\tfor uid := range v.running {\n\t\t\t\tdelete(v.running, uid)\n\t\t\t\tv.running[uid] = nil\n\t\t\t}\n\t\t}\n"),
-		in("s1008: siblings are refused while the preemptor is held back", "if err != nil || !deleted || heldBack {", "if _ = heldBack; err != nil || !deleted {"),
+		in("141694: the last victim was gone before it was evicted", activated, "if _, _ = deleted, heldBack; err != nil {"),
+		in("140082: a victim is called off in PreBind while its preemptor is held back", activated,
+			"if _ = heldBack; err != nil || !deleted && !v.wasCancelled(e.victims[len(e.victims)-1]) {"),
+		in("s1008: siblings are refused while the preemptor is held back", activated, "if _ = heldBack; err != nil || !deleted {"),
 		in("an eviction never ends", "\t\tdelete(v.running, e.preemptor.UID)\n", ""),
 	}
 }
@@ -84,7 +83,7 @@ func mutantsOfTheQueue() []mutant.Mutant {
 }
 
 // mutantSteps is how many steps there are at most for each mutant.
-const mutantSteps = "2000000"
+const mutantSteps = "400000"
 
 // TestMutants makes sure that all errors can still be put into the sources. With MUTANTS, a regular expression for names, it puts
 // them in and has the storm find each.
