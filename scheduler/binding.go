@@ -178,6 +178,9 @@ func (s *Scheduler) handleBindingFailure(ctx context.Context, a *attempt, status
 	f := failed(status)
 	if !s.release(ctx, a) {
 		s.handleFailure(ctx, a, f)
+		// Another client has bound it, so that nothing is free. But a pod that it was to make room for, and that relies on it
+		// going back to the queue, has to find out.
+		s.queue.MoveAfterFailure(assignedPodDeleted(), a.pod, nil, nil)
 		return
 	}
 	if !status.IsRejected() {

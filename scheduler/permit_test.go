@@ -253,3 +253,23 @@ func TestPermitPluginsThatRejectAtOnceCountMoreThanThoseThatWait(t *testing.T) {
 		t.Error("the rejected pod waits for permission")
 	}
 }
+
+// A pod that is preempted while it waits for permission goes back to the queue, which the preemptor relies on. If another client
+// has bound it meanwhile it does not, and the preemptor has to be tried again.
+func TestWaitingPodThatAnotherClientBoundWakesPodsWhenItIsTurnedDown(t *testing.T) {
+	gate := &scripted{name: "Gate", permit: func(*v1.Pod) (*fwk.Status, time.Duration) {
+		return fwk.NewStatus(fwk.Wait), time.Minute
+	}}
+	f := newFixture(t, gate)
+	f.nodeAdded(objects.Node("n1").Capacity("cpu", "1", "memory", "8Gi").Build())
+	pod := objects.Pod("a").Requests("cpu", "1").Build()
+	f.add(pod)
+	f.attempt()
+	f.podUpdated(pod, objects.PodFrom(pod).Node("n1").Build())
+	f.park(objects.Pod("b").Requests("cpu", "1").Build())
+	if !f.profile().RejectWaitingPod(pod.UID) {
+		t.Fatal("the pod does not wait for permission")
+	}
+	f.runTasks()
+	f.wantPool("b", queue.PoolBackoff)
+}
