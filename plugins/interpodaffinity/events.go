@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -80,7 +81,7 @@ func (pl *plugin) afterPodChange(_ klog.Logger, pod, oldPod, newPod *v1.Pod) (fw
 	}
 	met, meets := matchesIf(oldPod, affinity, labelsOfOther, matchesAll), matchesIf(newPod, affinity, labelsOfOther, matchesAll)
 	repelled, repels := matchesIf(oldPod, antiAffinity, labelsOfOther, matchesAny), matchesIf(newPod, antiAffinity, labelsOfOther, matchesAny)
-	if !met && meets || repelled && !repels {
+	if !met && meets || repelled && (!repels || leaves(antiAffinity, oldPod, newPod, labelsOfOther)) {
 		return fwk.Queue, nil
 	}
 	if met && !meets {
@@ -110,6 +111,16 @@ func (pl *plugin) afterRepellingPodDeleted(pod, deleted *v1.Pod) (fwk.QueueingHi
 // matchesIf reports whether there is a pod and it matches.
 func matchesIf(pod *v1.Pod, terms []fwk.AffinityTerm, namespaceLabels labels.Set, matches func([]fwk.AffinityTerm, *v1.Pod, labels.Set) bool) bool {
 	return pod != nil && matches(terms, pod, namespaceLabels)
+}
+
+// leaves reports whether a pod keeps another from fewer domains than before: it no longer matches a term of anti-affinity, nor
+// another one with the same topology key instead.
+func leaves(terms []fwk.AffinityTerm, oldPod, newPod *v1.Pod, namespaceLabels labels.Set) bool {
+	return slices.ContainsFunc(terms, func(term fwk.AffinityTerm) bool {
+		return term.Matches(oldPod, namespaceLabels) && !slices.ContainsFunc(terms, func(other fwk.AffinityTerm) bool {
+			return other.TopologyKey == term.TopologyKey && other.Matches(newPod, namespaceLabels)
+		})
+	})
 }
 
 // mayBeFirst reports whether a pod meets its own affinity, so that it may go anywhere while no other pod does.

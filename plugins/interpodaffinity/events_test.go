@@ -66,6 +66,7 @@ func TestHintAfterPodChange(t *testing.T) {
 		{"update: matches anti-affinity now", dislikes, placed("x"), placed("db"), fwk.QueueSkip},
 		{"update: still matches anti-affinity", dislikes, placed("db"), placed("db", tiered), fwk.QueueSkip},
 		{"update: still matches another anti-affinity", objects.Pod("p").Label("app", "web").With(from(term("zone", "db"), term("zone", "x"))).Build(), placed("db"), placed("x"), fwk.QueueSkip},
+		{"update: matches anti-affinity of a smaller domain", objects.Pod("p").Label("app", "web").With(from(term("zone", "db"), term("host", "x"))).Build(), placed("db"), placed("x"), fwk.Queue},
 		{"update: no terms", plain, placed("db"), placed("x"), fwk.QueueSkip},
 		{"update: anti-affinity of the other pod", plain, placed("db", from(term("zone", "web"))), placed("x", from(term("zone", "web"))), fwk.QueueSkip},
 		{"delete: matches anti-affinity", dislikes, placed("db"), nil, fwk.Queue},

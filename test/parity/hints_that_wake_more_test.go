@@ -154,7 +154,8 @@ func tellsCapacity(driver *storagev1.CSIDriver) bool {
 }
 
 // affinityWakesMore is about nodes that are new to pods without terms of their own, or leave a domain, about pods that may
-// be the first of their kind, and about namespaces that are selected by label.
+// be the first of their kind, about pods that match another term of anti-affinity than before, and about namespaces that are
+// selected by label.
 func (h hints) affinityWakesMore(c hintCase) bool {
 	affinity, err := fwk.GetAffinityTerms(c.pod, fwk.GetPodAffinityTerms(c.pod.Spec.Affinity))
 	antiAffinity, otherErr := fwk.GetAffinityTerms(c.pod, fwk.GetPodAntiAffinityTerms(c.pod.Spec.Affinity))
@@ -172,7 +173,24 @@ func (h hints) affinityWakesMore(c hintCase) bool {
 		(now == nil || !h.matchesAll(affinity, now)) {
 		return true
 	}
+	if before != nil && now != nil && h.matchesOther(antiAffinity, before, now) {
+		return true
+	}
 	return (before != nil || now != nil) && h.theirsWakes(h.withNamespacesNamed(c))
+}
+
+// matchesOther reports whether a pod no longer matches a term, nor another one with the same topology key instead.
+func (h hints) matchesOther(terms []fwk.AffinityTerm, before, now *v1.Pod) bool {
+	for _, term := range terms {
+		left := term.Matches(before, h.namespaces[before.Namespace])
+		for _, other := range terms {
+			left = left && !(other.TopologyKey == term.TopologyKey && other.Matches(now, h.namespaces[now.Namespace]))
+		}
+		if left {
+			return true
+		}
+	}
+	return false
 }
 
 func (h hints) matchesAll(terms []fwk.AffinityTerm, pod *v1.Pod) bool {
