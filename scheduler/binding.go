@@ -170,20 +170,14 @@ func (s *Scheduler) bindThroughExtender(ctx context.Context, a *attempt) *fwk.St
 
 // handleBindingFailure takes back what the scheduling cycle did. What the pod had taken is announced as free: to pods
 // that are being tried even before this one goes back to the queue, but to this one never if plugins rejected it, as
-// its own departure is no reason to try it again.
+// its own departure is no reason to try it again. A pod that another client has bound frees nothing, but one that it was
+// to make room for relies on it going back to the queue, and has to find out.
 func (s *Scheduler) handleBindingFailure(ctx context.Context, a *attempt, status *fwk.Status) {
 	if status.IsSkip() {
 		status = fwk.AsStatus(errors.New("no Bind plugin took the pod; every one returned Skip"))
 	}
 	f := failed(status)
-	if !s.release(ctx, a) {
-		s.handleFailure(ctx, a, f)
-		// Another client has bound it, so that nothing is free. But a pod that it was to make room for, and that relies on it
-		// going back to the queue, has to find out.
-		s.queue.MoveAfterFailure(assignedPodDeleted(), a.pod, nil, nil)
-		return
-	}
-	if !status.IsRejected() {
+	if s.release(ctx, a) && !status.IsRejected() {
 		s.queue.MoveAfterFailure(assignedPodDeleted(), a.pod, nil, nil)
 		s.handleFailure(ctx, a, f)
 		return
