@@ -277,6 +277,31 @@ func TestGivingBackTakesTheLastUpdate(t *testing.T) {
 	}
 }
 
+// TestPodDeletedInFlightDoesNotComeBack has a pod given back by someone who looked it up before it was deleted, or bound by
+// another scheduler.
+func TestPodDeletedInFlightDoesNotComeBack(t *testing.T) {
+	for _, rejectors := range [][]string{nil, {"P"}} {
+		f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
+		pod := objects.Pod("pod").Build()
+		f.Add(pod)
+		info := f.pop("pod")
+		f.Move(nodeAdded, nil, node, nil)
+		f.Delete(pod)
+		f.giveBack(info, rejectors...)
+		wantEqual(t, "queued pods", f.pending(), []string{})
+		wantEqual(t, "pods in flight", len(f.inFlight.pods), 0)
+		wantEqual(t, "pods in flight, as metrics have it", f.seen.podsFlying, 0)
+
+		f.Add(pod)
+		info = f.pop("pod")
+		f.Delete(pod)
+		f.Add(pod) // it was not gone after all
+		f.popsNothing()
+		f.giveBack(info, rejectors...)
+		wantEqual(t, "queued pods", f.pending(), []string{"pod"})
+	}
+}
+
 func TestGivingBackAPodThatIsNotInFlightBacksOff(t *testing.T) {
 	f := newFixture(t, withPlugins(plugin("P", nodeAdded, nil)))
 	info := framework.NewQueuedPodInfo(objects.Pod("pod").Build(), start)

@@ -91,8 +91,9 @@ func (q *Queue) decide(pod *queuedPod, event *clusterEvent) decision {
 }
 
 // decideAfterAttempt decides for a pod that is given back, by the events that happened while it was in flight, and restores
-// whether it was popped early. The pod becomes what it was last updated to. It needs mu, which keeps the log from growing.
-func (q *Queue) decideAfterAttempt(pod *queuedPod) decision {
+// whether it was popped early. The pod becomes what it was last updated
+// to; gone is set if it was deleted. It needs mu, which keeps the log from growing.
+func (q *Queue) decideAfterAttempt(pod *queuedPod) (_ decision, gone bool) {
 	q.readyMu.Lock()
 	entry := q.inFlight.pods[pod.Pod.UID]
 	q.readyMu.Unlock()
@@ -101,16 +102,19 @@ func (q *Queue) decideAfterAttempt(pod *queuedPod) decision {
 		if entry.latest != nil {
 			pod.PodInfo = entry.latest
 		}
+		if entry.gone {
+			return decision{}, true
+		}
 	}
 	if !pod.rejected() {
-		return decision{strategy: AfterBackoff}
+		return decision{strategy: AfterBackoff}, false
 	}
 	if entry == nil {
 		q.logger.Error(nil, "A pod that is not in flight was given back; it is tried again after its backoff", "pod", klog.KObj(pod.Pod))
-		return decision{strategy: AfterBackoff}
+		return decision{strategy: AfterBackoff}, false
 	}
 	if entry.before == nil {
-		return decision{strategy: AfterBackoff}
+		return decision{strategy: AfterBackoff}, false
 	}
 	var best decision
 	for event := entry.before.next; event != nil && !best.final(pod); event = event.next {
@@ -122,7 +126,7 @@ func (q *Queue) decideAfterAttempt(pod *queuedPod) decision {
 			pod.poppedEarly = pod.poppedEarly && !event.allowsEarlyPop()
 		}
 	}
-	return best
+	return best, false
 }
 
 // target returns the pod that a wildcard event is meant for, if it is not for all.

@@ -47,6 +47,8 @@ type inFlightPod struct {
 	element *list.Element
 	// doneWithEvents is set if the pod needs no events any more.
 	doneWithEvents bool
+	// gone is set if the pod was taken out of the queue's care since it was popped, because it was deleted or has a node.
+	gone bool
 	// latest is the version of the last update since the pod was popped; nil if there was none.
 	latest *framework.PodInfo
 }

@@ -55,6 +55,7 @@ type modelFlight struct {
 	key    types.NamespacedName
 	events int     // recorded before
 	latest *v1.Pod // that it was updated to since, if it was
+	gone   bool    // it was deleted since
 }
 
 type modelEvent struct {
@@ -305,6 +306,9 @@ func (m *model) gated(pod *modelPod) bool {
 	return false
 }
 
+// flightOf never returns nil.
+func (m *model) flightOf(pod *v1.Pod) *modelFlight { return cmp.Or(m.flying[pod.UID], &modelFlight{}) }
+
 // What callers do.
 
 func (m *model) add(pod *v1.Pod) {
@@ -312,6 +316,7 @@ func (m *model) add(pod *v1.Pod) {
 		m.withdraw(replaced.pod.UID)
 	}
 	delete(m.pods, nameOf(pod))
+	m.flightOf(pod).gone = false
 	m.nominate(pod, pod.Status.NominatedNodeName)
 	m.requeue(&modelPod{pod: pod, timestamp: m.now, unschedulable: sets.New[string](), pending: sets.New[string]()}, Immediately, "UnscheduledPodAdd")
 }
@@ -360,6 +365,7 @@ func (m *model) update(oldPod, newPod *v1.Pod) {
 func (m *model) delete(pod *v1.Pod) {
 	m.withdraw(pod.UID)
 	delete(m.pods, nameOf(pod))
+	m.flightOf(pod).gone = true
 }
 
 // pop returns the pod that is to be tried, nil if there is none.
@@ -424,6 +430,9 @@ func (m *model) giveBack(pod *modelPod) bool {
 	}
 	if flight != nil && flight.latest != nil {
 		pod.pod = flight.latest
+	}
+	if flight != nil && flight.gone {
+		return true
 	}
 	pod.pool, pod.timestamp, pod.expiry = PoolNone, m.now, time.Time{}
 	pod.flushed, pod.flushTime = false, time.Time{}

@@ -165,6 +165,7 @@ func (q *Queue) add(info *framework.QueuedPodInfo) {
 	if replaced := q.remove(info.Pod); replaced != nil {
 		q.DeleteNominatedPodIfExists(replaced.Pod)
 	}
+	q.setGone(info.Pod, false)
 	q.AddNominatedPod(q.logger, info.PodInfo, nil)
 	q.place(q.newQueuedPod(info, PoolNone), CauseAdded, decision{strategy: Immediately})
 }
@@ -255,12 +256,23 @@ func (q *Queue) replaceVersion(pod *queuedPod, version *framework.QueuedPodInfo)
 	pod.preEnqueue = q.preEnqueue[pod.profile()]
 }
 
-// Delete takes a pod out of the queue, if it is there, and withdraws its nomination. A pod in flight stays in flight.
+// Delete takes a pod out of the queue, if it is there, and withdraws its nomination. A pod in flight stays in flight, but does
+// not come back.
 func (q *Queue) Delete(pod *v1.Pod) {
 	q.mu.Lock()
 	defer q.unlock()
 	q.DeleteNominatedPodIfExists(pod)
 	q.remove(pod)
+	q.setGone(pod, true)
+}
+
+// setGone notes whether a pod is to come back, if it is in flight. It needs mu.
+func (q *Queue) setGone(pod *v1.Pod, gone bool) {
+	q.readyMu.Lock()
+	defer q.readyMu.Unlock()
+	if entry := q.inFlight.pods[pod.UID]; entry != nil {
+		entry.gone = gone
+	}
 }
 
 // remove takes the pod that has the name of the given one out of the queue and returns it, nil if there is none. It
@@ -297,7 +309,7 @@ func (q *Queue) waitingPod(namespace, name string) *queuedPod {
 // updated meanwhile the queue goes on with the version of the last update, as that can be newer than the one in info. Its
 // UnschedulablePlugins and PendingPlugins say which plugins rejected it; without any, the failure was an error and it is
 // tried again after a backoff. Otherwise it waits for an event that wakes it, unless one happened while it was in
-// flight. The pod is no longer in flight afterwards, whatever the outcome, and info belongs to the queue unless there is
+// flight. A pod that was deleted in mid-attempt ([Queue.Delete]) is not taken. The pod is no longer in flight afterwards, whatever the outcome, and info belongs to the queue unless there is
 // an error: the pod is in the queue already.
 func (q *Queue) AddUnschedulable(info *framework.QueuedPodInfo) error {
 	q.mu.Lock()
@@ -316,8 +328,11 @@ func (q *Queue) AddUnschedulable(info *framework.QueuedPodInfo) error {
 	info.Timestamp = q.clock.Now()
 	info.BackoffExpiration, info.FlushTimestamp = time.Time{}, time.Time{}
 	info.WasFlushedFromUnschedulable = false
-	decided := q.decideAfterAttempt(pod)
+	decided, gone := q.decideAfterAttempt(pod)
 	q.Done(info.Pod.UID) // before the pod can be popped again
+	if gone {
+		return nil
+	}
 	q.place(pod, CauseAttemptFailed, decided)
 	return nil
 }

@@ -90,7 +90,7 @@ func (w *world) writeQueue(b *strings.Builder) {
 		fmt.Fprintln(b, "event", e.kind.Resource, e.kind.ActionType, w.describe(e.old), w.describe(e.new), e.onlyFor, e.ofFailure)
 	}
 	for _, f := range flights {
-		fmt.Fprintln(b, "in flight", f.uid, f.from, f.poppedEarly, f.bound, w.describe(f.latest))
+		fmt.Fprintln(b, "in flight", f.uid, f.from, f.poppedEarly, f.bound, f.gone, w.describe(f.latest))
 	}
 	fmt.Fprintln(b, length, w.queue.needLog())
 }

@@ -19,6 +19,7 @@ func queueMutants() []mutant.Mutant {
 		in("an event is not kept for pods in flight", "wake.go", "\tq.record(event, \"\")\n", ""),
 		in("an update of a pod in flight is forgotten", "queue.go", "if !entry.doneWithEvents {", "if false {"),
 		in("the version of an update in flight is forgotten", "decision.go", "if entry.latest != nil {", "if false {"),
+		in("a pod deleted in flight comes back", "queue.go", "\tif gone {\n\t\treturn nil\n\t}\n", "\t_ = gone\n"),
 		in("the events of the flight do not count", "decision.go", "event := entry.before.next; event != nil &&", "event := entry.before.next; false && event != nil &&"),
 		in("only the last event of the flight counts", "decision.go", "v := q.decide(pod, &event.clusterEvent); v.strategy > best.strategy",
 			"v := q.decide(pod, &event.clusterEvent); event.next == nil && v.strategy > best.strategy"),

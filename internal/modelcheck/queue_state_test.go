@@ -146,10 +146,10 @@ type recorded struct {
 
 // flight is a pod in flight. Its events are those from an index of the log on; -1 if the log overflowed.
 type flight struct {
-	uid                types.UID
-	from               int
-	poppedEarly, bound bool // bound: it is done with events
-	latest             *v1.Pod
+	uid                      types.UID
+	from                     int
+	poppedEarly, bound, gone bool // bound: it is done with events
+	latest                   *v1.Pod
 }
 
 // eventLog returns the log, and the pods in flight by UID.
@@ -173,7 +173,7 @@ func (s queueState) eventLog() (log []recorded, flights []flight, length int) {
 	}
 	for iter := s.inFlight.MapRange(); iter.Next(); {
 		entry := iter.Value().Elem()
-		f := flight{uid: types.UID(iter.Key().String()), from: -1, poppedEarly: field(entry, "poppedEarly").Bool(), bound: field(entry, "doneWithEvents").Bool()}
+		f := flight{uid: types.UID(iter.Key().String()), from: -1, poppedEarly: field(entry, "poppedEarly").Bool(), bound: field(entry, "doneWithEvents").Bool(), gone: field(entry, "gone").Bool()}
 		if latest := field(entry, "latest").Interface().(*framework.PodInfo); latest != nil {
 			f.latest = latest.Pod
 		}
@@ -228,7 +228,7 @@ func TestStateIsComplete(t *testing.T) {
 			"prefetched", "readyMu", "ready", "pods", "active", "backoff", "fullBackoff", "inFlight", "cycles", "closed",
 		}},
 		{flight.Type(), []string{"pods", "oldestFirst", "before", "last", "length", "bytes", "limit", "doneWithEvents", "observer"}},
-		{field(flight, "pods").Type().Elem().Elem(), []string{"key", "attempts", "since", "poppedEarly", "before", "element", "doneWithEvents", "latest"}},
+		{field(flight, "pods").Type().Elem().Elem(), []string{"key", "attempts", "since", "poppedEarly", "before", "element", "doneWithEvents", "gone", "latest"}},
 		{unschedulable.Type(), []string{"byAge", "index", "gated"}},
 		{field(whole, "pods").Type().Elem().Elem(), []string{
 			"QueuedPodInfo", "pool", "since", "order", "heapIndex", "previous", "next", "memberships", "membership", "poppedEarly",
