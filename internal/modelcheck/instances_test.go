@@ -15,6 +15,8 @@ type instance struct {
 	lag   lag
 	nodes []*v1.Node
 	pods  []*v1.Pod
+	// settled has the exploration begin when everything has happened that happens by itself.
+	settled bool
 	// changes can happen at any time, in any order. fails and loses are how many API calls can fail, and how many can work
 	// although the scheduler gets an error.
 	changes      []change
@@ -70,6 +72,14 @@ func clusterInstances() []*instance {
 			},
 			changes: []change{labelNode("n1", "color"), labelNode("n1", ticketLabel), resize("n2", "2"), annotate("b")},
 			pauses:  []string{"snapshot", "failed"},
+		},
+		{
+			name: "waiting pods of several classes", lag: handlersLag, nodes: twoNodes(), settled: true,
+			pods: []*v1.Pod{
+				pod("a", "600m", 0).Label(ticketLabel, "x").Build(), pod("b", "2", 0).Build(), pod("c", "300m", 0).Label(ticketLabel, "x").Build(),
+			},
+			changes: []change{labelNode("n1", ticketLabel), labelNode("n2", "color"), resize("n2", "2")},
+			pauses:  []string{"snapshot"},
 		},
 		{
 			name: "a log of one event", lag: handlersLag, keepsCapacity: true, nodes: twoNodes(), pods: full, eventLog: 1,

@@ -42,7 +42,7 @@ func queueMutants() []mutant.Mutant {
 		in("the index keeps pods that left", "unschedulable.go", "\tu.index.remove(pod)\n", ""),
 		in("a nomination is half withdrawn", "nominator.go", "\tdelete(n.nodeOf, uid)\n", ""),
 		in("a pod that is gone is nominated", "nominator.go", "if !n.waiting(pod.GetPod()) {", "if false {"),
-		in("a nomination can't be withdrawn", "nominator.go", "if info.Mode() == fwk.ModeOverride {", "if info.Mode() == fwk.ModeOverride && info.NominatedNodeName != \"\" {"),
+		in("a second nomination is added to the first", "nominator.go", "\tn.delete(pod.GetPod().UID)\n\tn.add(logger, pod, node)\n", "\tn.add(logger, pod, node)\n"),
 	}
 }
 
@@ -53,7 +53,6 @@ func handlerMutants() []mutant.Mutant {
 	}
 	const pods, nodes = "scheduler/pod_events.go", "scheduler/node_events.go"
 	return []mutant.Mutant{
-		in("another pod of the name is taken for an update", pods, "case oldPod.UID != newPod.UID:", "case false:"),
 		in("a pod that was bound stays in the queue", pods, "\t\t\ts.queue.Delete(oldPod)\n", ""),
 		in("a missed deletion leaves the pod in the queue", pods, "\t\tif s.responsible(pod) {\n\t\t\ts.removeFromQueue(pod)", "\t\tif false {\n\t\t\ts.removeFromQueue(pod)"),
 		in("a pod that ends wakes nobody", pods, "\ts.queue.Move(assignedPodDeleted(), pod, nil, nil)\n", ""),

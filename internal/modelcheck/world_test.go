@@ -144,6 +144,11 @@ func (w *world) begin() {
 		w.createPod(pod)
 	}
 	w.deliverAll()
+	if in.settled {
+		for by := 0; by >= 0; {
+			by, _ = w.settleStep(true)
+		}
+	}
 }
 
 func (w *world) deliverAll() {
