@@ -83,6 +83,12 @@ func podInstances() []*instance {
 			pauses:  []string{"failed", "unreserve", "evict"},
 		},
 		{
+			name: "a pod goes while the failure handler has it", lag: handlersLag, nodes: twoNodes()[:1],
+			pods:    []*v1.Pod{pod("a", "2", 0).Build(), pod("b", "2", 0).Build()},
+			changes: []change{remove("a"), bindElsewhere("b", "n1")},
+			pauses:  []string{"looked up"},
+		},
+		{
 			name: "an update while the failure handler has the pod", lag: handlersLag, keepsCapacity: true, nodes: twoNodes()[:1],
 			pods:    []*v1.Pod{pod("a", "2", 0).Build(), pod("b", "2", 0).Build()},
 			changes: []change{shrink("a", "300m"), shrink("b", "300m")},

@@ -38,7 +38,7 @@ func queueMutants() []mutant.Mutant {
 		in("gated pods sleep through events", "event_index.go", "return plugin == \"\" || i.plugins.Has(plugin)", "return plugin == \"\""),
 		in("an opened gate stays shut", "pre_enqueue.go", "\t\t\tpod.GatingPlugin, pod.GatingPluginEvents = \"\", nil\n", ""),
 		in("gates are counted wrong", "unschedulable.go", "\tif pod.pool == PoolGated {\n\t\tu.gated--", "\tif false {\n\t\tu.gated--"),
-		in("only one class of pods is asked", "wake.go", "\t\tfor _, class := range group.classes {", "\t\tfor _, class := range group.classes[:1] {"),
+		in("only one class of pods is asked", "wake.go", "\t\tfor _, class := range group.classes {", "\t\tfor _, class := range group.classes[:min(1, len(group.classes))] {"),
 		in("the index keeps pods that left", "unschedulable.go", "\tu.index.remove(pod)\n", ""),
 		in("a nomination is half withdrawn", "nominator.go", "\tdelete(n.nodeOf, uid)\n", ""),
 		in("a pod that is gone is nominated", "nominator.go", "if !n.waiting(pod.GetPod()) {", "if false {"),
