@@ -384,6 +384,22 @@ func TestPodIsTriedAgainAfterPostFilterFailed(t *testing.T) {
 	}
 }
 
+// TestPodRejectedInPreFilterWaitsForItsEvents has PostFilter fail for want of what later PreFilter plugins would have prepared,
+// which says nothing about the pod.
+func TestPodRejectedInPreFilterWaitsForItsEvents(t *testing.T) {
+	f := newFixtureWith(t, bare,
+		&scripted{name: "Claims", pre: func(*v1.Pod) (*fwk.PreFilterResult, *fwk.Status) {
+			return nil, fwk.NewStatus(fwk.Unschedulable)
+		}},
+		makesRoom(func(fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
+			return nil, fwk.AsStatus(fwk.ErrNotFound)
+		}))
+	f.addNodes("n1")
+	f.add(objects.Pod("a").Build())
+	f.attempt()
+	f.wantPool("a", queue.PoolUnschedulable)
+}
+
 func TestPostFilterSeesWhyNodesWereRejected(t *testing.T) {
 	codes := map[string]fwk.Code{}
 	see := makesRoom(func(statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {

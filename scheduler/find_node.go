@@ -25,6 +25,8 @@ type nodeSearch struct {
 	*attempt
 	all       candidates
 	diagnosis framework.Diagnosis
+	// rejectedInPreFilter is set if a PreFilter plugin turned the pod down for all nodes at once.
+	rejectedInPreFilter bool
 }
 
 // candidates are nodes to look at, in an order that stays as it is if plugins sort the lists that they are given.
@@ -133,6 +135,7 @@ func (s *Scheduler) feasibleNodes(ctx context.Context, search *nodeSearch, resul
 
 // rejectAll records that PreFilter turned the pod down for all nodes at once.
 func (s *nodeSearch) rejectAll(status *fwk.Status) {
+	s.rejectedInPreFilter = true
 	s.diagnosis.NodeToStatus.SetAbsentNodesStatus(status)
 	s.diagnosis.PreFilterMsg = status.Message()
 	s.diagnosis.AddPluginStatus(status)
@@ -290,8 +293,11 @@ func (s *Scheduler) postFilter(ctx context.Context, search *nodeSearch) *failure
 	fit.Diagnosis.PostFilterMsg = status.Message()
 	if status.IsError() {
 		s.options.Logger.Error(status.AsError(), "Running the PostFilter plugins failed", "pod", klog.KObj(search.pod), "plugin", status.Plugin())
-		// No event says that it would not fail again, so that the pod is also tried again after its backoff.
-		s.queue.Activate(s.options.Logger, map[string]*v1.Pod{podKey(search.pod): search.info.Pod})
+		// No event says that it would not fail again, so that the pod is also tried again after its backoff. After a rejection in
+		// PreFilter it fails as long as that stands, since dry runs lack what the other plugins prepare.
+		if !search.rejectedInPreFilter {
+			s.queue.Activate(s.options.Logger, map[string]*v1.Pod{podKey(search.pod): search.info.Pod})
+		}
 	}
 	f := &failure{status: rejected()}
 	if result != nil {
