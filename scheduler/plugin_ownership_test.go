@@ -92,7 +92,7 @@ func TestDecisionsDoNotDependOnWhatPluginsDoToTheirInput(t *testing.T) {
 		"in parallel": func(options *Options) { options.Configuration.Parallelism = 4 },
 	}
 	for searchName, search := range searches {
-		want := decisionsWith(t, search, nil)
+		want := decisionsWith(t, search, func([]fwk.NodeInfo) {})
 		for changeName, change := range changes {
 			t.Run(searchName+", "+changeName, func(t *testing.T) {
 				if diff := cmp.Diff(want, decisionsWith(t, search, change)); diff != "" {
@@ -103,19 +103,14 @@ func TestDecisionsDoNotDependOnWhatPluginsDoToTheirInput(t *testing.T) {
 	}
 }
 
-// decisionsWith returns the nodes of pods, or why they have none, next to a plugin that changes what it is given. A nil
-// change is a plugin that leaves lists alone.
+// decisionsWith returns the nodes of pods, or why they have none, next to a plugin that changes what it is given.
 func decisionsWith(t *testing.T, options func(*Options), change func([]fwk.NodeInfo)) map[string]string {
 	t.Helper()
 	var f *fixture
 	plugin := &careless{change: change, lister: func() fwk.NodeInfoLister {
 		return f.profile().SnapshotSharedLister().NodeInfos()
 	}}
-	extra := []fwk.Plugin{plugin}
-	if change == nil {
-		extra = nil
-	}
-	f = newFixtureWith(t, options, extra...)
+	f = newFixtureWith(t, options, plugin)
 	for i := range 20 {
 		f.nodeAdded(objects.Node(fmt.Sprint("n", i)).Capacity("cpu", fmt.Sprint(2+i%5), "memory", "8Gi").With(func(node *v1.Node) {
 			node.Labels[v1.LabelTopologyZone] = fmt.Sprint("z", i%3)
