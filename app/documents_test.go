@@ -36,7 +36,7 @@ func TestCommandsOfTheDocumentsWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	clone := t.TempDir()
-	for name, target := range map[string]string{"testdata": "testdata", "examples": "examples", "cluster.yaml": "testdata/kubectl/cluster.yaml"} {
+	for name, target := range map[string]string{"testdata": "testdata", "examples": "examples", "test": "test", "cluster.yaml": "testdata/kubectl/cluster.yaml"} {
 		if err := os.Symlink(filepath.Join(root, target), filepath.Join(clone, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ package app
 import (
 	"context"
 	"fmt"
+	goruntime "runtime"
 	"time"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -35,6 +36,7 @@ func buildInTime(ctx context.Context, factory runtime.PluginFactory, args apirun
 		plugin   fwk.Plugin
 		err      error
 		panicked any
+		returned bool // false also if the factory ended its goroutine
 	}
 	done := make(chan result, 1)
 	go func() {
@@ -44,11 +46,15 @@ func buildInTime(ctx context.Context, factory runtime.PluginFactory, args apirun
 			done <- built
 		}()
 		built.plugin, built.err = factory(ctx, args, handle)
+		built.returned = true
 	}()
 	select {
 	case built := <-done:
 		if built.panicked != nil {
 			panic(built.panicked)
+		}
+		if !built.returned {
+			goruntime.Goexit() // as it did; whoever builds plugins notices
 		}
 		return built.plugin, built.err
 	case <-ctx.Done():

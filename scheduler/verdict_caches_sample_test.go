@@ -215,3 +215,16 @@ func (c *comparison) bestOf(pod *v1.Pod, nodes []fwk.NodeInfo) []string {
 	}
 	return best
 }
+
+// withoutKeys returns plugins whose verdicts are not kept.
+func withoutKeys() []fwk.Plugin {
+	return []fwk.Plugin{
+		&scripted{name: "Odd", filter: func(pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+			if (len(node.GetPods())+len(pod.Name))%3 == 0 {
+				return fwk.NewStatus(fwk.Unschedulable, "odd "+node.Node().Name)
+			}
+			return nil
+		}},
+		&crowded{},
+	}
+}

@@ -54,15 +54,6 @@ func number(t *testing.T, name string, byDefault int) int {
 // feasible nodes and total scores are the same, while nodes, pods and what plugins look up come, change, go, and come again
 // under the same name. Nor can it be seen whether the plugins have been asked before.
 func TestVerdictCachesDecideAsPluginsDo(t *testing.T) {
-	withoutKeys := []fwk.Plugin{
-		&scripted{name: "Odd", filter: func(pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
-			if (len(node.GetPods())+len(pod.Name))%3 == 0 {
-				return fwk.NewStatus(fwk.Unschedulable, "odd "+node.Node().Name)
-			}
-			return nil
-		}},
-		&crowded{},
-	}
 	tests := []struct {
 		name   string
 		budget int
@@ -76,8 +67,8 @@ func TestVerdictCachesDecideAsPluginsDo(t *testing.T) {
 		{name: "default profile"},
 		{name: "caches are dropped all the time", budget: 1},
 		{name: "caches are dropped often", budget: 16 << 10},
-		{name: "plugins without keys", extra: withoutKeys},
-		{name: "plugins without keys, and caches are dropped all the time", extra: withoutKeys, budget: 1},
+		{name: "plugins without keys", extra: withoutKeys()},
+		{name: "plugins without keys, and caches are dropped all the time", extra: withoutKeys(), budget: 1},
 		{name: "one plugin that filters and scores", only: true},
 		{name: "pods that look at others", neighbours: true},
 		{name: "pods that look at others, and caches are dropped all the time", neighbours: true, budget: 1},

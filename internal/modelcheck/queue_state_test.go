@@ -225,7 +225,7 @@ func TestStateIsComplete(t *testing.T) {
 			"ctx", "logger", "clock", "less", "withLess", "profiles", "preEnqueue", "initialBackoff", "maxBackoff",
 			"maxInUnschedulable", "popFromBackoff", "observer", "batchObserver", "maxBatch", "Nominator", "mu", "unschedulable",
 			"events", "order", "eventCount", "lastEvent", "allEvents", "becamePoppable", "search", "moves", "hintSubject", "hintPods",
-			"prefetched", "readyMu", "ready", "pods", "active", "backoff", "fullBackoff", "inFlight", "cycles", "closed",
+			"prefetched", "gatingReason", "readyMu", "ready", "pods", "active", "backoff", "fullBackoff", "inFlight", "cycles", "closed",
 		}},
 		{flight.Type(), []string{"pods", "oldestFirst", "before", "last", "length", "bytes", "limit", "doneWithEvents", "observer"}},
 		{field(flight, "pods").Type().Elem().Elem(), []string{"key", "attempts", "since", "poppedEarly", "before", "element", "doneWithEvents", "gone", "latest"}},
