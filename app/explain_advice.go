@@ -18,13 +18,14 @@ import (
 	"github.com/rouse-scheduler/rouse/whatif"
 )
 
-// newWhatIf returns a cluster to ask about, with the objects and the plugins of a configuration. Extenders are not asked.
+// newWhatIf returns a cluster to ask about, with the objects and the plugins of a configuration. Extenders are not asked. It is an
+// error if a factory waits for objects of a kind that none of the objects has.
 func (p *program) newWhatIf(ctx context.Context, config *profiles.Configuration, objects []apiruntime.Object) (*whatif.Cluster, error) {
 	registry, err := p.registry()
 	if err != nil {
 		return nil, err
 	}
-	return whatif.New(ctx, whatif.Options{Configuration: config, Registry: registry.Registry, Objects: objects, Concurrency: 1, Logger: logger()})
+	return whatif.New(ctx, whatif.Options{Configuration: config, Registry: limited(registry.Registry), Objects: objects, Concurrency: 1, Logger: logger()})
 }
 
 // advise adds to an explanation what would let a waiting pod be scheduled, or why a pod is on its node. What it cannot find out it

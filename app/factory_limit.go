@@ -15,7 +15,7 @@ import (
 	"github.com/rouse-scheduler/rouse/runtime"
 )
 
-// factoryLimit is how long in real time a factory may take that builds a plugin only to be looked at.
+// factoryLimit is how long in real time a factory may take that builds a plugin only to be looked at, or asked.
 const factoryLimit = 5 * time.Second
 
 // limited returns a registry whose factories fail when they do not return in time. One that waits for an informer with types of
