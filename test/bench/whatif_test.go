@@ -8,7 +8,7 @@ import "testing"
 // TestQuestions asks every question of both contenders, in a small cluster.
 func TestQuestions(t *testing.T) {
 	for _, c := range questionCases() {
-		c.nodes, c.pods, c.nodeCount = 40, min(c.pods, 70), min(c.nodeCount, 20)
+		c.nodes, c.pods, c.nodeCount = 400, min(c.pods, 70), min(c.nodeCount, 20)
 		for who, build := range map[string]newAsker{"rouse": newRouseAsker, "kube-scheduler": newKubeSchedulerAsker} {
 			t.Run(c.name+"/"+who, func(t *testing.T) {
 				sample, err := c.measure(t.Context(), &meter{}, build)
