@@ -247,9 +247,7 @@ func (v *view) bringTogether(node *v1.Node, terms []fwk.AffinityTerm) []fix {
 			break
 		}
 	}
-	for _, start := range v.startMatching(node) {
-		started = append(started, start)
-	}
+	started = append(started, v.startMatching(node)...)
 	lacking = append(lacking, fixes[0]...)
 	alternatives := slices.Clone(fixes)
 	for _, labelled := range fixes {

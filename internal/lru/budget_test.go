@@ -132,7 +132,7 @@ func TestBudgetOfASnapshot(t *testing.T) {
 	if lru.BudgetOf(one, 1) != lru.BudgetOf(one, 2) || lru.BudgetOf(one, 1) == lru.BudgetOf(other, 1) {
 		t.Error("caches about one snapshot have different budgets, or those about different ones the same")
 	}
-	if lru.BudgetOf(nil, 1) == lru.BudgetOf(nil, 1) {
+	if first, second := lru.BudgetOf(nil, 1), lru.BudgetOf(nil, 1); first == second {
 		t.Error("what keeps no data has one budget")
 	}
 }

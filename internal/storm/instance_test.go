@@ -177,11 +177,6 @@ func (in *instance) wait(ctx context.Context, d time.Duration, early <-chan stru
 // pending returns how many changes of a kind the informer has not seen.
 func (in *instance) pending(k kind) int { return in.api.end(k) - in.seen[k] }
 
-// current reports whether the informers have seen everything.
-func (in *instance) current() bool {
-	return in.pending(pods) == 0 && in.pending(nodes) == 0 && in.pending(budgets) == 0
-}
-
 // deliver hands the next change of a kind to the informer.
 func (in *instance) deliver(k kind) bool {
 	if in.pending(k) == 0 {
