@@ -92,7 +92,7 @@ func examine(ctx context.Context, plugin *inspect.Plugin, args apiruntime.Object
 	var built *runtime.Framework
 	options, err := emptyCluster(registry.scheme)
 	if err == nil {
-		built, err = runtime.NewFramework(ctx, limited(registry.Registry), profileOf(plugin.Name, args), options)
+		built, err = runtime.NewFramework(ctx, registry.Registry, profileOf(plugin.Name, args), options)
 	}
 	if err != nil {
 		plugin.Problem = strings.TrimPrefix(err.Error(), "initializing plugin \""+plugin.Name+"\": ")

@@ -25,7 +25,8 @@ func (p *program) newWhatIf(ctx context.Context, config *profiles.Configuration,
 	if err != nil {
 		return nil, err
 	}
-	return whatif.New(ctx, whatif.Options{Configuration: config, Registry: limited(registry.Registry), Objects: objects, Concurrency: 1, Logger: logger()})
+	return whatif.New(ctx, whatif.Options{Configuration: config, Registry: registry.Registry, Objects: objects, Concurrency: 1,
+		FactoryTimeout: factoryTimeout, Logger: logger()})
 }
 
 // advise adds to an explanation what would let a waiting pod be scheduled, or why a pod is on its node. What it cannot find out it

@@ -66,7 +66,7 @@ func TestFactoryErrorsHaveAPlace(t *testing.T) {
 		"nil":           {func() (fwk.Plugin, error) { return nil, nil }, "the factory returned no plugin"},
 		"a nil pointer": {func() (fwk.Plugin, error) { return (*named)(nil), nil }, "the factory returned a nil *app_test.named"},
 		"no name":       {func() (fwk.Plugin, error) { return &named{}, nil }, "the plugin has no name"},
-		"panic":         {func() (fwk.Plugin, error) { panic("oops") }, `plugin "Outer" panicked in its factory: oops`},
+		"panic":         {func() (fwk.Plugin, error) { panic("oops") }, `plugin "Outer" panicked in its factory: oops (at app/plugin_messages_test.go:`},
 		"end":           {func() (fwk.Plugin, error) { goruntime.Goexit(); return nil, nil }, `plugin "Outer" failed in its factory`},
 	}
 	for name, test := range tests {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -101,7 +102,7 @@ func build(ctx context.Context, config *profiles.Configuration, registry pluginS
 		return nil, err
 	}
 	options.Extenders = make([]fwk.Extender, len(config.Extenders)) // they are counted, but never asked
-	built, err := runtime.NewProfiles(ctx, config, limited(registry.Registry), options)
+	built, err := runtime.NewProfiles(ctx, config, registry.Registry, options)
 	if err != nil {
 		return nil, joinErrors([]error{locate(ctx, err, config, registry), unknownKind(err)})
 	}
@@ -128,14 +129,19 @@ func checkExtenders(config *profiles.Configuration) error {
 	return errs.Err()
 }
 
+// factoryTimeout is how long a factory may take that builds a plugin only to be looked at, or asked what would help a pod. One that
+// waits for an informer of a kind that is not known would wait forever.
+const factoryTimeout = 5 * time.Second
+
 // emptyCluster is what plugins are offered that are only to be looked at.
 func emptyCluster(scheme *apiruntime.Scheme) (runtime.Options, error) {
 	clients, err := simulate.NewEmptyClients(scheme)
 	return runtime.Options{
-		Clients:  clients,
-		Snapshot: cache.NewSnapshot(nil, nil),
-		Managers: runtime.Managers{PodGroup: cache.NoPodGroups{}},
-		Logger:   logger(),
+		Clients:   clients,
+		Snapshot:  cache.NewSnapshot(nil, nil),
+		Managers:  runtime.Managers{PodGroup: cache.NoPodGroups{}},
+		Execution: runtime.Execution{FactoryTimeout: factoryTimeout},
+		Logger:    logger(),
 	}, err
 }
 

@@ -74,22 +74,29 @@ func newFramework(profile *profiles.Profile, options Options) *Framework {
 }
 
 // instantiate calls a factory with the arguments that the profile has for the plugin.
-func (f *Framework) instantiate(ctx context.Context, name string, factory PluginFactory) (plugin fwk.Plugin, err error) {
+func (f *Framework) instantiate(ctx context.Context, name string, factory PluginFactory) (fwk.Plugin, error) {
 	who := identity{name: name, folder: folderOf(factory)}
-	ended := f.call(MethodFactory, &who, nil, func() {
-		plugin, err = factory(ctx, f.profile.Args(name), f)
+	var (
+		plugin fwk.Plugin
+		failed error
+	)
+	err := f.callWithin(f.options.Execution.FactoryTimeout, MethodFactory, &who, nil, func() {
+		plugin, failed = factory(ctx, f.profile.Args(name), f)
 		switch {
-		case err != nil:
+		case failed != nil:
 		case plugin == nil:
-			err = errors.New("the factory returned no plugin")
+			failed = errors.New("the factory returned no plugin")
 		case isNil(plugin):
-			err = fmt.Errorf("the factory returned a nil %T, and no error", plugin)
+			failed = fmt.Errorf("the factory returned a nil %T, and no error", plugin)
 		case plugin.Name() == "":
-			err = errors.New("the plugin has no name")
+			failed = errors.New("the plugin has no name")
 		}
 	})
-	if err = errors.Join(err, ended); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, err // the factory may still be running
+	}
+	if failed != nil {
+		return nil, failed
 	}
 	who = identityOf(plugin)
 	f.instances[name], f.identities[who.name] = plugin, &who

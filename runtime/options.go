@@ -113,6 +113,9 @@ type Execution struct {
 	// asked about; what such a plugin changed is restored, and reported to PluginFailed as an [*ObjectChangedError]. It is for
 	// tests and simulations: it takes time, and nothing else may change the objects meanwhile.
 	CheckObjects bool
+	// FactoryTimeout is how long, in real time, a factory may take to build a plugin; zero means forever. It is for those who build
+	// plugins only to look at them: a factory that waits for a kind that no one serves would keep them waiting.
+	FactoryTimeout time.Duration
 }
 
 // withDefaults fills in what NewFramework documents for fields that are left out.

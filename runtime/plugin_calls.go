@@ -172,7 +172,13 @@ func (c *pluginCalls) end(status **fwk.Status) {
 
 // call covers a single call: it calls do, which calls the plugin, and returns an error if the plugin
 // panics or ends the goroutine. The pod may be nil.
-func (f *Framework) call(method Method, plugin *identity, pod *v1.Pod, do func()) (err error) {
+func (f *Framework) call(method Method, plugin *identity, pod *v1.Pod, do func()) error {
+	return f.callWithin(0, method, plugin, pod, do)
+}
+
+// callWithin is call with a limit in real time, unless that is zero. When it is exceeded, do goes on, and nothing that do writes
+// may be read.
+func (f *Framework) callWithin(limit time.Duration, method Method, plugin *identity, pod *v1.Pod, do func()) (err error) {
 	defer f.recoverPanic(method, plugin, pod, &err)
 	record := f.options.Execution.Calls.begin(method, pod)
 	defer f.options.Execution.Calls.end(record)
@@ -181,7 +187,12 @@ func (f *Framework) call(method Method, plugin *identity, pod *v1.Pod, do func()
 		checked := checkPod(pod)
 		defer func() { f.unchanged(method, plugin, pod, checked) }()
 	}
-	if !isolate(do) {
+	returned, inTime := isolateWithin(limit, do)
+	switch {
+	case !inTime:
+		return fmt.Errorf("plugin %q did not return from %s within %v; if it waits for informers of custom resources, "+
+			"pass a scheme with their types, or wait in the methods of the plugin", plugin.name, method, limit)
+	case !returned:
 		return f.ended(method, plugin, pod)
 	}
 	return nil
@@ -209,23 +220,40 @@ func (f *Framework) recoverPanic(method Method, plugin *identity, pod *v1.Pod, e
 // isolate calls do in a goroutine of its own, and reports whether it returned rather than end that goroutine. A panic is
 // raised again in the caller's.
 func isolate(do func()) (returned bool) {
-	var caught *workerPanic
+	returned, _ = isolateWithin(0, do)
+	return returned
+}
+
+// isolateWithin is isolate with a limit in real time, unless that is zero.
+func isolateWithin(limit time.Duration, do func()) (returned, inTime bool) {
+	var ended struct { // read only after do has ended
+		caught   *workerPanic
+		returned bool
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer func() {
 			if value := recover(); value != nil {
-				caught = asWorkerPanic(value)
+				ended.caught = asWorkerPanic(value)
 			}
 		}()
 		do()
-		returned = true
+		ended.returned = true
 	}()
-	<-done
-	if caught != nil {
-		panic(caught)
+	var tooLate <-chan time.Time // never, without a limit
+	if limit > 0 {
+		tooLate = time.After(limit)
 	}
-	return returned
+	select {
+	case <-done:
+	case <-tooLate:
+		return false, false
+	}
+	if ended.caught != nil {
+		panic(ended.caught)
+	}
+	return ended.returned, true
 }
 
 // contain is Contain if out-of-tree plugins take part, and otherwise only calls do.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	goruntime "runtime"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -40,6 +41,8 @@ type Options struct {
 	Concurrency int
 	// Clock is the time that plugins read; nil means real time.
 	Clock clock.WithDelayedExecution
+	// FactoryTimeout is how long, in real time, a factory may take to build a plugin; zero means forever.
+	FactoryTimeout time.Duration
 	// Logger receives what plugins log; the zero value drops it.
 	Logger klog.Logger
 }

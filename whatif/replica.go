@@ -102,7 +102,7 @@ func newReplica(e *engine) (_ *replica, err error) {
 		Snapshot:  r.snapshot,
 		Nominator: r.nominator,
 		Managers:  runtime.Managers{DRA: r.devices, CSI: volumes, PodGroup: cache.NoPodGroups{}},
-		Execution: runtime.Execution{Clock: e.options.Clock, Exhaustive: true, Go: r.tasks.Add, Wait: doNotWait},
+		Execution: runtime.Execution{Clock: e.options.Clock, Exhaustive: true, Go: r.tasks.Add, Wait: doNotWait, FactoryTimeout: e.options.FactoryTimeout},
 		Logger:    r.logger,
 	})
 	if err != nil {
