@@ -4,15 +4,13 @@
 package render_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/rouse-scheduler/rouse/inspect"
 	"github.com/rouse-scheduler/rouse/internal/render"
@@ -22,21 +20,12 @@ const published = "../../docs/explain.schema.json"
 
 // TestExplanationSchema has the published schema be that of the type, and all known explanations follow it.
 func TestExplanationSchema(t *testing.T) {
-	var made bytes.Buffer
-	if err := render.Schema(&made, "rouse explain -o json", inspect.Explanation{}); err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(published, made.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	golden(t, filepath.Join("..", published), func(to io.Writer) error {
+		return render.Schema(to, "rouse explain -o json", inspect.Explanation{})
+	})
 	text, err := os.ReadFile(published)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(text), made.String()); diff != "" {
-		t.Errorf("%s differs; if it should, run the test with -update (-want +got):\n%s", published, diff)
 	}
 	var schema map[string]any
 	if err := json.Unmarshal(text, &schema); err != nil {
