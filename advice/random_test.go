@@ -20,12 +20,12 @@ import (
 // TestRandomPods checks the advice for random waiting pods: with every suggestion a node takes the pod, and nothing smaller does.
 // PODS says how many pods of each plugin.
 func TestRandomPods(t *testing.T) {
-	wanted := podsOfEach(t)
+	perPlugin := podsOfEach(t)
 	for _, plugin := range slices.Sorted(maps.Keys(causes())) {
 		t.Run(plugin, func(t *testing.T) {
 			t.Parallel()
 			waiting, advised, suggestions := 0, 0, 0
-			for seed := uint64(1); waiting < wanted; seed++ {
+			for seed := uint64(1); waiting < perPlugin; seed++ {
 				found := checkAdvice(t, seed, causes()[plugin])
 				if found < 0 {
 					continue
@@ -35,7 +35,7 @@ func TestRandomPods(t *testing.T) {
 				if found > 0 {
 					advised++
 				}
-				if t.Failed() || seed > uint64(100*wanted) {
+				if t.Failed() || seed > uint64(100*perPlugin) {
 					break
 				}
 			}
@@ -53,11 +53,11 @@ func podsOfEach(t *testing.T) int {
 	if text == "" {
 		return 4
 	}
-	wanted, err := strconv.Atoi(text)
+	perPlugin, err := strconv.Atoi(text)
 	if err != nil {
 		t.Fatalf("PODS: %v", err)
 	}
-	return wanted
+	return perPlugin
 }
 
 // TestIncompleteObjects has objects as people write them by hand: whatever is missing, there is an answer.

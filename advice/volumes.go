@@ -134,8 +134,8 @@ func (v *view) storage(node *v1.Node, _ []string) []fix {
 		case claim.Spec.VolumeName == "":
 			made = append(made, v.addVolume(claim, "volume-for-"+name))
 		case pv != nil && pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil:
-			if wanted := reach.forTerms(pv.Spec.NodeAffinity.Required.NodeSelectorTerms); len(wanted) > 0 {
-				fixes = wanted
+			if reachable := reach.forTerms(pv.Spec.NodeAffinity.Required.NodeSelectorTerms); len(reachable) > 0 {
+				fixes = reachable
 			}
 		}
 	}

@@ -27,12 +27,12 @@ import (
 // TestNamedEventsWake makes the suggested changes in a simulated cluster, in which the scheduler then has to bind the pod, woken
 // by one of the events that the explanation names; and changes that cause none of these events, after which it must not be tried.
 func TestNamedEventsWake(t *testing.T) {
-	wanted := podsOfEach(t)
+	perPlugin := podsOfEach(t)
 	for _, plugin := range slices.Sorted(maps.Keys(causes())) {
 		t.Run(plugin, func(t *testing.T) {
 			t.Parallel()
 			checked, slept := 0, 0
-			for seed := uint64(1); checked < wanted && seed < uint64(50*wanted) && !t.Failed(); seed++ {
+			for seed := uint64(1); checked < perPlugin && seed < uint64(50*perPlugin) && !t.Failed(); seed++ {
 				w := newWaiting(t, seed, causes()[plugin])
 				if w == nil {
 					continue

@@ -21,7 +21,7 @@ var (
 )
 
 // CompactPod is a pod in a third of the memory of a v1.Pod, most of which is empty and the same for all pods of a
-// Deployment. The v1.Pod is made when somebody asks for it, and is garbage once nobody holds it.
+// Deployment. The v1.Pod is made on demand, and is garbage once it is no longer referenced.
 //
 // Its fields are set before others see it, and neither they nor what they point to change afterwards. Then it is safe for
 // concurrent use.
@@ -42,7 +42,7 @@ type CompactPod struct {
 	made weak.Pointer[v1.Pod] // guarded by mu
 }
 
-// Pod returns the pod. It is the same for everybody, for as long as somebody holds it, and must not be changed.
+// Pod returns the pod. All callers get the same one for as long as it is referenced. It must not be changed.
 func (c *CompactPod) Pod() *v1.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *CompactPod) Pod() *v1.Pod {
 	return pod
 }
 
-// MakeIn makes the pod in memory that nobody else has, which Pod then returns for as long as somebody holds it.
+// MakeIn makes the pod in memory of the caller. Pod returns that one for as long as it is referenced.
 func (c *CompactPod) MakeIn(pod *v1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -71,7 +71,7 @@ func TestCompactPodIsTheSameForAll(t *testing.T) {
 	held = nil
 	runtime.GC()
 	if before.Value() != nil {
-		t.Error("the pod is kept although nobody holds it")
+		t.Error("the pod is kept although nothing refers to it")
 	}
 	if diff := cmp.Diff(podToCompact(), compact.Pod()); diff != "" {
 		t.Errorf("the pod that was made again (-want +got):\n%s", diff)

@@ -104,7 +104,7 @@ func (p *PodInfo) parse(pod *v1.Pod) error {
 	return errors.Join(errs...)
 }
 
-// GetPod implements fwk.PodInfo. Of a compact pod, a v1.Pod is made unless somebody holds it; [ViewPod] reads it as it is.
+// GetPod implements fwk.PodInfo. Of a compact pod, a v1.Pod is made unless there is one; [ViewPod] reads it as it is.
 func (p *PodInfo) GetPod() *v1.Pod {
 	if p.compact != nil {
 		return p.compact.Pod()

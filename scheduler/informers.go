@@ -42,7 +42,7 @@ type InformerOptions struct {
 	//     DisruptionTarget, PodResizePending and PodResizeInProgress, and the resources of each container.
 	//
 	// Such pods share equal parts, and are kept as [framework.CompactPod]: whoever gets one from a lister, an index or an event
-	// gets a v1.Pod, which is made anew, in less than a microsecond, unless somebody holds it. Their informer takes no transform
+	// gets a v1.Pod, which is made in less than a microsecond unless there is one. Their informer takes no transform
 	// from others. Of ReplicaSets, StatefulSets and ReplicationControllers, of which there are many old ones,
 	// only name, namespace, UID, resource version and selector are kept.
 	//

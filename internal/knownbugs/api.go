@@ -143,8 +143,10 @@ type heldWatch struct {
 	results       chan watch.Event
 }
 
+// Stop implements watch.Interface.
 func (w *heldWatch) Stop() { w.stopped.Open() }
 
+// ResultChan implements watch.Interface.
 func (w *heldWatch) ResultChan() <-chan watch.Event { return w.results }
 
 func (w *heldWatch) forward(held func() *Latch) {
@@ -179,7 +181,7 @@ func (w *heldWatch) forward(held func() *Latch) {
 	}
 }
 
-// expired is what a watch reports that has to begin anew.
+// expired is what a watch reports that has to start again.
 func expired() watch.Event {
 	return watch.Event{Type: watch.Error, Object: &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old resource version",
@@ -194,6 +196,7 @@ type client struct {
 	api *api
 }
 
+// CoreV1 implements clientset.Interface.
 func (c *client) CoreV1() corev1client.CoreV1Interface { return &core{c.Clientset.CoreV1(), c.api} }
 
 type core struct {
@@ -201,6 +204,7 @@ type core struct {
 	api *api
 }
 
+// Pods implements corev1client.PodsGetter.
 func (c *core) Pods(namespace string) corev1client.PodInterface {
 	return &pods{c.CoreV1Interface.Pods(namespace), c.api, namespace}
 }
@@ -211,6 +215,7 @@ type pods struct {
 	namespace string
 }
 
+// Patch implements corev1client.PodInterface.
 func (p *pods) Patch(
 	_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string,
 ) (pod *v1.Pod, err error) {
@@ -221,6 +226,7 @@ func (p *pods) Patch(
 	return pod, err
 }
 
+// Delete implements corev1client.PodInterface.
 func (p *pods) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
 	return p.api.call("delete", name, func() error {
 		p.api.mu.Lock()
@@ -239,6 +245,7 @@ func (p *pods) Delete(ctx context.Context, name string, options metav1.DeleteOpt
 	})
 }
 
+// Bind implements corev1client.PodInterface.
 func (p *pods) Bind(_ context.Context, binding *v1.Binding, _ metav1.CreateOptions) error {
 	return p.api.call("bind", binding.Name, func() error { return p.api.bind(binding, p.namespace) })
 }

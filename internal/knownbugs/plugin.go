@@ -106,6 +106,7 @@ func (p *Plugin) PreBind(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, _ s
 // recorder tells a world of the events that the scheduler writes.
 type recorder struct{ world *World }
 
+// Eventf implements events.EventRecorder.
 func (r *recorder) Eventf(regarding, _ apiruntime.Object, _, reason, _, _ string, _ ...any) {
 	pod, ok := regarding.(*v1.Pod)
 	if ok && r.world.OnEvent != nil {
@@ -113,4 +114,5 @@ func (r *recorder) Eventf(regarding, _ apiruntime.Object, _, reason, _, _ string
 	}
 }
 
+// WithLogger implements events.EventRecorderLogger.
 func (r *recorder) WithLogger(klog.Logger) events.EventRecorderLogger { return r }

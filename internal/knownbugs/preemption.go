@@ -87,7 +87,7 @@ func calledOff(w *World, start func()) error {
 // siblingRejects is kubernetes-sigs/scheduler-plugins#1008. One victim is bound, the other waits for permission. While the
 // first one is deleted, a plugin rejects the second one, as plugins for gangs do with the siblings of a pod that fits
 // nowhere. What is announced then, and the deletion of the first victim, come while the preemptor is held back; the
-// deletion of the second one, which has no node any more, wakes nobody.
+// deletion of the second one, which has no node any more, wakes no pod.
 func siblingRejects(w *World, start func()) error {
 	gang := w.With(&Plugin{PluginName: "Gang", OnPermit: func(pod *v1.Pod) (*fwk.Status, time.Duration) {
 		if pod.Name != "sibling" {

@@ -56,7 +56,7 @@ type budgetKey struct{}
 func (b *Budget) Used() int { return int(b.used.Load()) }
 
 // Join has a cache share a budget; it leaves that which it shared before. Lock guards the cache, and is tried, while those of
-// other caches are held, for the others to evict entries; the caller holds it, unless nobody else has the cache.
+// other caches are held, for the others to evict entries; the caller holds it, unless no other goroutine has the cache.
 func (c *Cache[V]) Join(b *Budget, lock *sync.Mutex) {
 	if c.budget == b {
 		return

@@ -41,7 +41,7 @@ func (w *world) asleep() []string {
 }
 
 // staleNominations returns the pods that are nominated for another node than their status says. In the end, none is: a node
-// is kept free for a pod that nobody can see to be nominated (S4).
+// is kept free for a pod whose nomination no component can see (S4).
 func (w *world) staleNominations() []string {
 	var found []string
 	_, nodeOf := w.queue.nominations()
@@ -54,8 +54,8 @@ func (w *world) staleNominations() []string {
 	return found
 }
 
-// fits reports whether a pod fits on a node, beside the pods there and those nominated for it that are as important; or, if
-// preempting, beside those of them that it can't evict.
+// fits reports whether a pod fits on a node, in addition to the pods there and those nominated for it that are as important; or, if
+// preempting, in addition to those of them that it can't evict.
 func (w *world) fits(pod *v1.Pod, node *v1.Node, preempting bool) bool {
 	if node.Spec.Unschedulable || pod.Labels[ticketLabel] != "" && node.Labels[ticketLabel] == "" {
 		return false

@@ -84,9 +84,9 @@ func TestProve(t *testing.T) {
 		})
 	}
 	t.Logf("%d states, %d transitions, %d final, %d runs, %v", total.states, total.transitions, total.final, total.runs, total.took.Round(time.Second))
-	wanted := regexp.MustCompile(os.Getenv("MUTANTS"))
+	names := regexp.MustCompile(os.Getenv("MUTANTS"))
 	for _, m := range mutants() {
-		if wanted.MatchString(m.Name) {
+		if names.MatchString(m.Name) {
 			t.Run(m.Name, func(t *testing.T) { findMutant(t, m) })
 		}
 	}

@@ -209,7 +209,7 @@ func (s queueState) nominations() (byNode map[string][]*v1.Pod, nodeOf map[types
 	return byNode, nodeOf
 }
 
-// TestStateIsComplete fails when the queue gets a field of which nobody has said whether it is part of the state.
+// TestStateIsComplete fails when the queue gets a field that is not listed as part of the state or not.
 func TestStateIsComplete(t *testing.T) {
 	q, err := queue.New(t.Context(), queue.Options{})
 	if err != nil {

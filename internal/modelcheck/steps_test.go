@@ -57,7 +57,7 @@ func (e event) String() string {
 	return e.name + " deleted"
 }
 
-// taskSteps returns the steps of what is under way.
+// taskSteps returns the steps of what is in flight.
 func (w *world) taskSteps() []step {
 	var found []step
 	inCycle := false

@@ -27,7 +27,7 @@
 //
 // # What must hold
 //
-// After every step: no node has more than what fits on it, by what the scheduler could know and, in histories where nobody else
+// After every step: no node has more than what fits on it, by what the scheduler could know and, in histories where no other client
 // changes that, by the API server; no pod is bound, or tried, twice at a time; every pod that waits for a node is in exactly
 // one place; nothing is kept for pods in flight when there are none; assumed pods and nominations belong to pods that are being
 // bound, or wait. These are in safety_test.go.

@@ -76,7 +76,7 @@ func mutantsOfTheQueue() []mutant.Mutant {
 		in("the log forgets what the oldest pod needs", "in_flight.go", "keepAfter = front.Value.(*inFlightPod).before", "_ = front"),
 		in("an update of a pod in flight is forgotten", "queue.go", "if !entry.doneWithEvents {", "if false {"),
 		in("an activation in flight is forgotten", "activate.go", "\t\tq.inFlight.record(event, named.UID)\n", ""),
-		in("errors back off for ever", "flush.go", "range []*podHeap{&q.backoff, &q.fullBackoff} {\n\t\tpod := heap.first()", "range []*podHeap{&q.backoff} {\n\t\tpod := heap.first()"),
+		in("errors back off forever", "flush.go", "range []*podHeap{&q.backoff, &q.fullBackoff} {\n\t\tpod := heap.first()", "range []*podHeap{&q.backoff} {\n\t\tpod := heap.first()"),
 		in("a pod of the same name is taken for the old one", "queue.go", "if pod == nil || pod.Pod.UID != newPod.UID {", "if pod == nil {"),
 		in("only one class of pods is asked", "wake.go", "\t\tfor _, class := range group.classes {", "\t\tfor _, class := range group.classes[:1] {"),
 	}
@@ -95,11 +95,11 @@ func TestMutants(t *testing.T) {
 	if err := mutant.Check(root, mutants()); err != nil {
 		t.Error(err)
 	}
-	wanted := os.Getenv("MUTANTS")
-	if wanted == "" {
+	pattern := os.Getenv("MUTANTS")
+	if pattern == "" {
 		return
 	}
-	names, err := regexp.Compile(wanted)
+	names, err := regexp.Compile(pattern)
 	if err != nil {
 		t.Fatalf("MUTANTS: %v", err)
 	}

@@ -43,7 +43,7 @@ func (w *world) uid(name string) types.UID {
 	return types.UID(fmt.Sprintf("%s-%d", name, w.created))
 }
 
-// makeNode returns a node, the same shape for the same number in strict histories, as nobody makes nodes smaller there.
+// makeNode returns a node, the same shape for the same number in strict histories, as no other client makes nodes smaller there.
 func (w *world) makeNode(i int) *v1.Node {
 	cpu := w.one("2", "4", "4", "8")
 	if w.strict {

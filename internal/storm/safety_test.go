@@ -194,20 +194,20 @@ func (in *instance) bindingLanded(binding *v1.Binding) {
 func (in *instance) check() {
 	stats := in.Queue().Stats()
 	if stats.InFlight > len(in.open)+len(in.threads) {
-		in.violate("in flight for ever", "%d pods are in flight, and %d are being tried", stats.InFlight, len(in.open))
+		in.violate("in flight forever", "%d pods are in flight, and %d are being tried", stats.InFlight, len(in.open))
 	}
 	if len(in.open) == 0 && len(in.threads) == 0 && stats.InFlight+stats.InFlightEvents > 0 {
-		in.violate("in flight for ever", "%d pods are in flight and %d events kept for them, and no pod is being tried", stats.InFlight, stats.InFlightEvents)
+		in.violate("in flight forever", "%d pods are in flight and %d events kept for them, and no pod is being tried", stats.InFlight, stats.InFlightEvents)
 	}
 	if in.pending(pods) > 0 {
 		return
 	}
 	if assumed := in.Cache().Counts().AssumedPods; assumed > len(in.open)+len(in.threads) {
-		in.violate("assumed for ever", "%d pods are assumed, and %d are being tried or bound", assumed, len(in.open))
+		in.violate("assumed forever", "%d pods are assumed, and %d are being tried or bound", assumed, len(in.open))
 	}
 	for _, waiting := range in.waiting() {
 		if in.open[waiting.GetPod().UID] == nil {
-			in.violate("waits for ever", "pod %s waits for permission, and is not being tried", waiting.GetPod().Name)
+			in.violate("waits forever", "pod %s waits for permission, and is not being tried", waiting.GetPod().Name)
 		}
 	}
 	in.checkPlaces()
@@ -222,7 +222,7 @@ func (in *instance) checkPlaces() {
 		places[pod.UID]++
 		current := in.api.pod(pod.Name)
 		if current == nil || current.UID != pod.UID || current.Spec.NodeName != "" || !unfinished(current) {
-			in.violate("queued for ever", "pod %s (%s) is in the queue, and does not wait for a node: %s", pod.Name, pod.UID, describe(current))
+			in.violate("queued forever", "pod %s (%s) is in the queue, and does not wait for a node: %s", pod.Name, pod.UID, describe(current))
 		}
 	}
 	for _, o := range in.api.objects[pods] {
@@ -264,7 +264,7 @@ func (in *instance) checkNominations() {
 		for _, nominated := range in.Queue().NominatedPodsForNode(node) {
 			pod := nominated.GetPod()
 			if current := in.api.pod(pod.Name); current == nil || current.UID != pod.UID || current.Spec.NodeName != "" {
-				in.violate("nominated for ever", "pod %s (%s) is nominated for node %s: %s", pod.Name, pod.UID, node, describe(current))
+				in.violate("nominated forever", "pod %s (%s) is nominated for node %s: %s", pod.Name, pod.UID, node, describe(current))
 			}
 		}
 	}

@@ -292,7 +292,7 @@ const maxRest = 20000
 func (w *world) rest() (happened bool) {
 	for turn := 0; w.violation == nil; turn++ {
 		if turn > maxRest {
-			w.violate("never rests", "things go on for ever without time passing: %s", w.whatGoesOn())
+			w.violate("never rests", "things go on forever without time passing: %s", w.whatGoesOn())
 			break
 		}
 		busy := false

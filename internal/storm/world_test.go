@@ -22,7 +22,7 @@ type rates struct {
 type settings struct {
 	seed uint64
 	rates
-	// strict histories have nobody else who puts pods on nodes or makes nodes smaller, so that no node may ever be over its
+	// in strict histories no other client puts pods on nodes or makes nodes smaller, so that no node may ever be over its
 	// capacity by the API server.
 	strict bool
 	// gracefully has pods with a node take their time when they are deleted.

@@ -75,7 +75,7 @@ func run(t *testing.T, objects ...apiruntime.Object) *cluster {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
 	go c.Run(ctx, s.Cache().Counts)
-	synctest.Wait() // the client may be given other answers only when nobody asks it
+	synctest.Wait() // the client may be given other answers only while it has no request
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

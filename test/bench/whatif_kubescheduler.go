@@ -99,11 +99,13 @@ func (p *predicates) build(ctx context.Context, objects []apiruntime.Object) err
 // nothingNominated is a nominator of a scheduler without nominated pods.
 type nothingNominated struct{ fwk.PodNominator }
 
+// NominatedPodsForNode implements fwk.PodNominator.
 func (nothingNominated) NominatedPodsForNode(string) []fwk.PodInfo { return nil }
 
 // NodeInfos and StorageInfos implement fwk.SharedLister.
 func (p *predicates) NodeInfos() fwk.NodeInfoLister { return p.current }
 
+// StorageInfos implements fwk.SharedLister.
 func (p *predicates) StorageInfos() fwk.StorageInfoLister { return p.current }
 
 func (a *kubeSchedulerAsker) fork() asker {

@@ -114,6 +114,7 @@ func (l *layer) List() ([]fwk.NodeInfo, error) {
 	return nodes, nil
 }
 
+// Get implements fwk.NodeInfoLister.
 func (l *layer) Get(name string) (fwk.NodeInfo, error) {
 	nodes, places := l.view()
 	place, found := places[name]
@@ -123,14 +124,17 @@ func (l *layer) Get(name string) (fwk.NodeInfo, error) {
 	return nodes[place], nil
 }
 
+// HavePodsWithAffinityList implements fwk.NodeInfoLister.
 func (l *layer) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
 	return l.those(func(node fwk.NodeInfo) bool { return len(node.GetPodsWithAffinity()) > 0 }), nil
 }
 
+// HavePodsWithRequiredAntiAffinityList implements fwk.NodeInfoLister.
 func (l *layer) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return l.those(func(node fwk.NodeInfo) bool { return len(node.GetPodsWithRequiredAntiAffinity()) > 0 }), nil
 }
 
+// HavePodsWithRequiredNonHostScopedAntiAffinityList implements fwk.NodeInfoLister.
 func (l *layer) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return l.those(func(node fwk.NodeInfo) bool { return len(node.GetPodsWithRequiredNonHostScopedAntiAffinity()) > 0 }), nil
 }

@@ -16,6 +16,7 @@ type miss struct {
 	reason        inspect.MissReason
 }
 
+// String returns how a table or a test names the miss.
 func (m miss) String() string {
 	switch m.reason {
 	case inspect.MissReasonNotRegistered:

@@ -35,6 +35,7 @@ type mutant struct {
 	forgot fwk.ClusterEvent
 }
 
+// String returns how a table or a test names the mutant.
 func (m mutant) String() string {
 	return fmt.Sprintf("%s without %s %v", m.plugin, m.forgot.Resource, framework.ActionNames(m.forgot.ActionType))
 }

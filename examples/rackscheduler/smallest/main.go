@@ -16,8 +16,10 @@ import (
 
 type plugin struct{}
 
+// Name implements fwk.Plugin.
 func (plugin) Name() string { return "TeamNodes" }
 
+// Filter implements fwk.FilterPlugin.
 func (plugin) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	if team := node.Node().Labels["team"]; team != "" && team != pod.Labels["team"] {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "node(s) of another team")
